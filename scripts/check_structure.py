@@ -4,8 +4,8 @@
     check_structure.py [ROOT]
 
 Errors: an include against the order of the folders; in tools/, an include of ours other than the public headers and tools/ itself; two files of
-one name (test data aside); numbers read or printed in the host program's locale; a search for words in messages. Warnings: files of more than 1000
-lines, functions of more than 75.
+one name (test data aside); a name for other files without a prefix of its folder; numbers read or printed in the host program's locale; a search
+for words in messages. Warnings: files of more than 1000 lines, functions of more than 75.
 """
 import os
 import re
@@ -40,6 +40,31 @@ BELOW = {
     "blas": {"base", "driver"},
     "audit": set(),
 }
+# A name that other files of src/ can use begins with a prefix of its room: the room's own name, the name of one of its files, or one of these nouns,
+# which no other room has as a prefix. So every name says where it is defined. `lower`, whose kernels `emit` takes over, keeps its names.
+NOUNS = {
+    "base": "allocator vec diagnostic bf16 e4m3 e5m2 f16 f32 f64 json text number shown",
+    "target": "copier",
+    "tile": "expr stmt stmts kernel literal type sym pass op sync launch_sizes launch_derived size verifier weights parts",
+    "lang": "node token",
+    "cpu": "step exec oracle routine dot",
+    "sim": "race",
+    "nvptx": "math",
+    "api": "launch choice gpu host simulator tunes",
+    "driver": "elf fat dwarf",
+}
+# Names that interfaces of others prescribe: the public headers, NVIDIA's libraries, the loader's.
+PRESCRIBED = {
+    "api": re.compile(r"tw_\w+"),
+    "driver": re.compile(r"cu[A-Z]\w+"),
+    "runtime": re.compile(r"(__)?cu(da)?[A-Z]\w+"),
+    "blas": re.compile(r"cublas(Lt|Xt)?[A-Z]\w+"),
+    "audit": re.compile(r"la_\w+"),
+    "base": re.compile(r"environ"),
+}
+WRITTEN_FOR_NAMES = re.compile(r"/\*.*?\*/|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.S | re.M)
+OUTSIDE = re.compile(r"^(?!static\b|typedef\b|__extension__|_Static_assert\b|[A-Z_]*INLINED?\b)"
+                     r"[A-Za-z_][\w \*]*?[ \*](?:ROUTINE\()?(\w+)\)?(?=\(|\[| = |;)", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 PUBLIC = re.compile(r"tilewright(_\w+)?\.h")  # include/
 FUNCTION_LINES, FILE_LINES = 75, 1000
@@ -109,6 +134,31 @@ def check_names(root, errors):
             errors.append(f"{name} is the name of several files: {', '.join(paths)}")
 
 
+def check_prefixes(root, errors):
+    rooms = defaultdict(set)  # of each prefix
+    paths = [p for p in sources(root, "src") if p.endswith((".c", ".h")) and p.split("/")[1] != "lower"]
+    for path in paths:
+        room, name = path.split("/")[1], os.path.basename(path)
+        rooms[name.split(".")[0]].add(room)
+    for room in BELOW.keys() | {"api"}:
+        rooms[room] = {room}
+    for room, nouns in NOUNS.items():
+        for noun in nouns.split():
+            rooms[noun] = {room}
+    for path in paths:
+        room = path.split("/")[1]
+        text = open(os.path.join(root, path)).read()
+        text = WRITTEN_FOR_NAMES.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), text)
+        for match in OUTSIDE.finditer(text):
+            name = match.group(1)
+            words = name.split("_")
+            prefixes = ("_".join(words[:n]) for n in range(1, len(words) + 1))
+            named = any(room in rooms.get(p, ()) for p in prefixes) or room in PRESCRIBED and PRESCRIBED[room].fullmatch(name)
+            if not named and not name.isupper() and not re.match(r"(struct|enum|union) \w+;", match.group(0) + ";"):
+                errors.append(f"{path}:{line_of(text, match.start())}: {name} has no prefix of {room}: its name, a file's or a noun of NOUNS "
+                              "in scripts/check_structure.py")
+
+
 # A host program may have called setlocale(), which changes how C's library reads numbers and letters. The command-line program never calls it, so
 # tools/ may use printf and strtod.
 OF_THE_LOCALE = re.compile(r"\b(strto(?:d|f|ld)|ato[f]|is(?:alpha|alnum|digit|space|print|punct|upper|lower)|to(?:upper|lower)|"
@@ -174,6 +224,7 @@ def main():
     check_includes(root, errors)
     check_tools(root, errors)
     check_names(root, errors)
+    check_prefixes(root, errors)
     check_locale(root, errors)
     check_messages(root, errors)
     check_sizes(root, warnings)

@@ -154,8 +154,8 @@ static void describe_params(struct add_call *c)
     c->given.params = list;
 }
 
-void build_types(struct arena *a, const struct lang_kernel *info, const enum dtype *chosen,
-                 const char **types, const char **suffix)
+void ahead_build_types(struct arena *a, const struct lang_kernel *info, const enum dtype *chosen,
+                       const char **types, const char **suffix)
 {
     struct text words, names;
     text_init(&words, a);
@@ -183,7 +183,7 @@ static void describe_function(struct add_call *c)
         return;
     }
     g->file = l->kernel->module->source.name;
-    build_types(&l->ctx->scratch, l->kernel->info, l->choice.types, &g->types, &g->suffix);
+    ahead_build_types(&l->ctx->scratch, l->kernel->info, l->choice.types, &g->types, &g->suffix);
 }
 
 static bool find_range(struct add_call *c, const tw_size_range *range, struct aot_range *out)
@@ -247,7 +247,7 @@ static bool describe_row(struct add_call *c)
                                     .alignment = l->kernel->executor->lowers ? alignment_of(c) : 1,
                                     .range_count = count,
                                     .ranges = ranges,
-                                    .tuned = tunes_text(l, false)};
+                                    .tuned = resolve_tunes_text(l, false)};
     return c->given.row.alignment > 0;
 }
 
@@ -281,7 +281,7 @@ tw_status host_ship(struct add_call *c, struct kernel *ir, const struct pass_con
             diag_error(
                 diag_of(c), ir->loc,
                 "kernel `%s` uses `%s`, which programs for the cpu that are shipped do not know",
-                ir->name, device_number_text(p->sym->device));
+                ir->name, op_device_number_text(p->sym->device));
             diag_note(diag_of(c), ir->loc,
                       "let the caller give the number: `i32 sms` in the parameter list");
             return TW_UNSUPPORTED;
@@ -332,7 +332,7 @@ tw_status gpu_ship(struct add_call *c, struct kernel *ir, const struct pass_cont
     struct lower_options options = {.target = k->device, .alignment = alignment};
     if (!emit_kernel(&k->module->ctx->scratch, ir, &options, diag_of(c), out)) {
         if (out->excess != LOWER_FITS)
-            note_fitting(k, &c->launch->choice, c->known, out->excess);
+            fit_note(k, &c->launch->choice, c->known, out->excess);
         return TW_BAD_PROGRAM;
     }
     c->given.kernel = ir;
@@ -410,16 +410,16 @@ static tw_status add_call(void *user)
     return aot_add(&c->build->build, &c->given, diag_of(c)) ? TW_OK : TW_UNSUPPORTED;
 }
 
-tw_status build_try(tw_build *b, tw_launch *l, const struct build_family *family,
-                    const char *variant)
+tw_status ahead_build_try(tw_build *b, tw_launch *l, const struct build_family *family,
+                          const char *variant)
 {
     struct add_call call = {
         .build = b, .launch = l, .family = family, .variant = variant, .only_tries = true};
     return context_call(b->ctx, add_call, &call);
 }
 
-tw_status build_add(tw_build *b, tw_launch *l, const tw_build_when *when,
-                    const struct build_family *family, const char *variant)
+tw_status ahead_build_add(tw_build *b, tw_launch *l, const tw_build_when *when,
+                          const struct build_family *family, const char *variant)
 {
     struct add_call call = {
         .build = b, .launch = l, .when = when, .family = family, .variant = variant};
@@ -434,7 +434,7 @@ tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *when)
         return context_refuse(b->ctx, "tw_build_add: `l` is NULL or of another context");
     tw_build_when own;
     tw_status status = when ? READ_SIZED(b->ctx, tw_build_when, &own, when) : TW_OK;
-    return status == TW_OK ? build_add(b, l, when ? &own : NULL, NULL, NULL) : status;
+    return status == TW_OK ? ahead_build_add(b, l, when ? &own : NULL, NULL, NULL) : status;
 }
 
 /* --- images --- */

@@ -21,16 +21,16 @@ struct build_family {
 };
 
 /* Puts the types of a kernel into words: "T = f16" and "f16". */
-void build_types(struct arena *a, const struct lang_kernel *info, const enum dtype *chosen,
-                 const char **types, const char **suffix);
+void ahead_build_types(struct arena *a, const struct lang_kernel *info, const enum dtype *chosen,
+                       const char **types, const char **suffix);
 
-/* Compiles a launch as build_add does, and adds nothing. Returns the status of build_add. */
-tw_status build_try(tw_build *b, tw_launch *l, const struct build_family *family,
-                    const char *variant);
+/* Compiles a launch as ahead_build_add does, and adds nothing. Returns the status of ahead_build_add. */
+tw_status ahead_build_try(tw_build *b, tw_launch *l, const struct build_family *family,
+                          const char *variant);
 
 /* Does the work of tw_build_add. family: NULL: the function is the kernel's own; variant: "matmul_v6
  * BM=128,BN=64". */
-tw_status build_add(tw_build *b, tw_launch *l, const tw_build_when *when,
-                    const struct build_family *family, const char *variant);
+tw_status ahead_build_add(tw_build *b, tw_launch *l, const tw_build_when *when,
+                          const struct build_family *family, const char *variant);
 
 #endif

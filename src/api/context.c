@@ -39,7 +39,7 @@ static void add_fix(tw_context *ctx, struct line_starts *lines, const struct dia
         tw_edit *edit = arena_new(&ctx->message_memory, tw_edit);
         *list++ = edit;
         *edit = (tw_edit){.remove = (int)e->at.length, .insert = e->insert};
-        line_starts_find(&ctx->message_memory, lines, e->at, &edit->line, &edit->column);
+        loc_line_starts_find(&ctx->message_memory, lines, e->at, &edit->line, &edit->column);
     }
 }
 
@@ -66,7 +66,7 @@ static void add_accesses(tw_context *ctx, struct line_starts *lines, const struc
             .block = -1,
             .space = "shared"};
         memcpy(access->index, a->index, sizeof access->index);
-        line_starts_find(&ctx->message_memory, lines, a->at, &access->line, &access->column);
+        loc_line_starts_find(&ctx->message_memory, lines, a->at, &access->line, &access->column);
     }
 }
 
@@ -82,7 +82,7 @@ static tw_message public_message(tw_context *ctx, struct line_starts *lines,
         return m;
     const char *name = one->loc.source->name;
     m.file = arena_string(&ctx->message_memory, name, strlen(name));
-    line_starts_find(&ctx->message_memory, lines, one->loc, &m.line, &m.column);
+    loc_line_starts_find(&ctx->message_memory, lines, one->loc, &m.line, &m.column);
     m.length = (int)one->loc.length;
     add_fix(ctx, lines, one, &m);
     add_accesses(ctx, lines, one, &m);
@@ -371,7 +371,7 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
         ctx->config.check_steps = INT64_MAX;
     ctx->cache = cuda_cache_open(&ctx->allocator, ctx->config.cache);
     ctx->config.cache = NULL; /* the caller's text */
-    ctx->import_path = import_path_new(&ctx->allocator, ctx->config.import_path);
+    ctx->import_path = import_folders_path_new(&ctx->allocator, ctx->config.import_path);
     ctx->config.import_path = NULL;
     ctx->config.bind = NULL;
     ctx->stack = platform_stack_new(&ctx->allocator, STACK_BYTES);
@@ -454,7 +454,7 @@ bool tw_context_message(const tw_context *ctx, int index, tw_message *out)
     return true;
 }
 
-int name_find(const char *name, const char *const *names, int count)
+int context_name_find(const char *name, const char *const *names, int count)
 {
     for (int i = 0; i < count; i++)
         if (strcmp(name, names[i]) == 0)
@@ -462,9 +462,10 @@ int name_find(const char *name, const char *const *names, int count)
     return -1;
 }
 
-void suggest(struct diag *d, struct arena *a, const char *name, const char *const *names, int count)
+void context_suggest(struct diag *d, struct arena *a, const char *name, const char *const *names,
+                     int count)
 {
-    const char *near = nearest_name(name, names, (size_t)count);
+    const char *near = text_nearest(name, names, (size_t)count);
     if (near) {
         diag_note(d, LOC_NONE, "did you mean `%s`?", near);
         return;

@@ -21,7 +21,7 @@ SIM_INSTRUCTION_KINDS(KIND_AGREES)
 #undef KIND_AGREES
 _Static_assert((int)TW_KIND_COUNT == (int)SIM_KIND_COUNT, "TW_KIND_LIST follows sim_kind_of");
 
-const char *const counters_what[] = {
+const char *const counted_whats[] = {
 #define COUNTER_WHAT(name, joined, what) what,
     TW_COUNTER_LIST(COUNTER_WHAT)
 #undef COUNTER_WHAT

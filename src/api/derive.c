@@ -23,13 +23,13 @@ static void add_values(tw_launch *l, struct text *out, const struct expr *e, boo
     if (e->op == OP_REF && e->sym->storage == ST_PARAM && !named[e->sym->index]) {
         named[e->sym->index] = true;
         text_printf(out, "%s%s = ", out->length ? ", " : " with ", e->sym->name);
-        add_literal(out, l->choice.values[e->sym->index]);
+        resolve_add_literal(out, l->choice.values[e->sym->index]);
     }
     for (int i = 0; i < e->count; i++)
         add_values(l, out, e->args[i], named);
 }
 
-const char *values_text(tw_launch *l, const struct expr *e)
+const char *derive_values_text(tw_launch *l, const struct expr *e)
 {
     struct text out;
     text_init(&out, &l->ctx->scratch);
@@ -60,7 +60,8 @@ static bool compute(tw_launch *l, const struct lang_param *param, int64_t *out)
     if (fault.error == SIZE_OVERFLOWS)
         diag_error(d, e->loc, "%s", size_fault_text(a, &s, &fault, is_all ? param->name : NULL));
     else
-        diag_error(d, e->loc, "%s%s", size_fault_text(a, &s, &fault, NULL), values_text(l, e));
+        diag_error(d, e->loc, "%s%s", size_fault_text(a, &s, &fault, NULL),
+                   derive_values_text(l, e));
     return false;
 }
 
@@ -82,7 +83,7 @@ void launch_derive(tw_launch *l, int p, bool statics_alone)
         diag_error(&l->ctx->diag, param->loc,
                    "`%s` is set to %" PRId64 ", but it is %" PRId64 " (`%s`%s): leave it out",
                    param->name, given->i, value, param->derived_text,
-                   values_text(l, param->derived));
+                   derive_values_text(l, param->derived));
 }
 
 /* --- numbers of the device --- */
@@ -103,10 +104,10 @@ static int multiprocessors(const tw_kernel *k, const struct cuda_device *here)
 {
     if (here)
         return here->multiprocessors;
-    for (int i = 0; gpu_at(i); i++)
-        if (target_runs_on(k->device, gpu_at(i)->capability))
-            return gpu_at(i)->multiprocessors;
-    return gpu_at(0)->multiprocessors;
+    for (int i = 0; target_gpu_at(i); i++)
+        if (target_runs_on(k->device, target_gpu_at(i)->capability))
+            return target_gpu_at(i)->multiprocessors;
+    return target_gpu_at(0)->multiprocessors;
 }
 
 /* A cluster's blocks run in one part of the GPU, whose number of multiprocessors need not be a multiple

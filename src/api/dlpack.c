@@ -260,7 +260,7 @@ tw_status tw_device_dlpack(tw_context *ctx, const tw_array *array, void **manage
     tw_status status = READ_SIZED(ctx, tw_array, &c.array, array);
     if (status != TW_OK)
         return status;
-    const char *fault = array_fault(NULL, &c.array);
+    const char *fault = launch_array_fault(NULL, &c.array);
     if (fault || c.array.place != TW_ON_DEVICE)
         return context_refuse(ctx, fault ? "tw_device_dlpack: the array is not valid"
                                          : "tw_device_dlpack: the array is on the host");

@@ -50,8 +50,8 @@ static tw_part part_of(tw_context *ctx, struct line_starts *lines, struct loc at
 {
     tw_part p;
     struct loc end = {at.source, at.offset + at.length, 0};
-    line_starts_find(&ctx->scratch, lines, at, &p.line, &p.column);
-    line_starts_find(&ctx->scratch, lines, end, &p.end_line, &p.end_column);
+    loc_line_starts_find(&ctx->scratch, lines, at, &p.line, &p.column);
+    loc_line_starts_find(&ctx->scratch, lines, end, &p.end_line, &p.end_column);
     return p;
 }
 

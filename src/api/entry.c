@@ -257,13 +257,13 @@ static tw_status check_call(const tw_entry *e, const tw_value *arguments, int co
                             tw_error *error, const char *call)
 {
     return e && (count <= 0 || arguments) ? TW_OK
-                                          : error_of_null(error, call, e ? "arguments" : "e");
+                                          : sized_error_of_null(error, call, e ? "arguments" : "e");
 }
 
 tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void *stream,
                          tw_error *error)
 {
-    error = error_to_fill(error);
+    error = sized_error_to_fill(error);
     tw_status status = check_call(e, arguments, count, error, "tw_entry_start");
     if (status != TW_OK)
         return status;
@@ -273,7 +273,7 @@ tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void
 tw_status tw_entry_ready(tw_entry *e, const tw_value *arguments, int count, void *stream,
                          tw_error *error)
 {
-    error = error_to_fill(error);
+    error = sized_error_to_fill(error);
     tw_status status = check_call(e, arguments, count, error, "tw_entry_ready");
     if (status != TW_OK)
         return status;
@@ -285,12 +285,12 @@ tw_status tw_entry_occupancy(tw_entry *e, const tw_value *arguments, int count, 
                              tw_occupancy *out, int64_t *workspace_bytes, tw_error *error)
 {
     struct entry_needs needs = {0};
-    error = error_to_fill(error);
+    error = sized_error_to_fill(error);
     tw_status status = check_call(e, arguments, count, error, "tw_entry_occupancy");
     if (status != TW_OK)
         return status;
     if (!out || !workspace_bytes)
-        return error_of_null(error, "tw_entry_occupancy", out ? "workspace_bytes" : "out");
+        return sized_error_of_null(error, "tw_entry_occupancy", out ? "workspace_bytes" : "out");
     if (!SIZED_FITS(NULL, tw_occupancy, out))
         return TW_BAD_ARGUMENT;
     if (!e->executor->streams)

@@ -67,7 +67,7 @@ static tw_status open_own(tw_entry *e, const tw_launch *l)
     tw_kernel *kernel;
     tw_status status = context_again(owner, &e->ctx);
     if (status == TW_OK)
-        status = module_again(e->ctx, l->kernel->module, &module);
+        status = modules_again(e->ctx, l->kernel->module, &module);
     if (status == TW_OK)
         status = tw_kernel_for_target(tw_module_kernel_at(module, l->kernel->index),
                                       l->kernel->target, &kernel);

@@ -61,9 +61,9 @@ static bool check_argument(const struct entry_call *c, int i)
             "argument %d, `%s`: the address %#llx is not a multiple of %d, so no %s can be there",
             i + 1, name, (unsigned long long)address, (int)p->below + 1, type);
     else if (p->kind == TW_INTEGER)
-        value_fits(e->launch, param, p->dtype, tw_int(a->i));
+        resolve_value_fits(e->launch, param, p->dtype, tw_int(a->i));
     else if (p->kind == TW_FLOAT)
-        value_fits(e->launch, param, p->dtype, tw_float(a->f));
+        resolve_value_fits(e->launch, param, p->dtype, tw_float(a->f));
     return !d->errors;
 }
 

@@ -15,8 +15,8 @@ static tw_range of_rate(const struct gpu *g, const int bytes[3])
 
 void explain_gpu(const struct gpu *g, tw_gpu *out)
 {
-    const struct gpu_capability *c = gpu_capability_of(g);
-    const struct target *has = gpu_target(g);
+    const struct gpu_capability *c = target_gpu_capability_of(g);
+    const struct target *has = target_of_gpu(g);
     double plain = g->multiprocessors * g->clock * 1e6,
            tensor = g->multiprocessors * g->tensor_clock * 1e6;
     *out = (tw_gpu){.size = sizeof *out,
@@ -69,19 +69,19 @@ static bool fill_gpu(const struct gpu *g, tw_gpu *out)
 
 bool tw_gpu_at(int index, tw_gpu *out)
 {
-    return fill_gpu(gpu_at(index), out);
+    return fill_gpu(target_gpu_at(index), out);
 }
 
 bool tw_gpu_find(const char *name, tw_gpu *out)
 {
-    return fill_gpu(name ? gpu_find(name) : NULL, out);
+    return fill_gpu(name ? target_gpu_find(name) : NULL, out);
 }
 
 static const struct gpu *first_of(const struct target *t)
 {
-    for (int i = 0; gpu_at(i); i++)
-        if (gpu_at(i)->capability == t->ptx.number)
-            return gpu_at(i);
+    for (int i = 0; target_gpu_at(i); i++)
+        if (target_gpu_at(i)->capability == t->ptx.number)
+            return target_gpu_at(i);
     return NULL;
 }
 
@@ -92,21 +92,21 @@ static tw_status choose_gpu(struct explain *e)
     const struct target *t = e->target;
     struct diag *d = &e->ctx->diag;
     const char *name = e->options->gpu;
-    e->gpu = name ? gpu_find(name) : first_of(t);
+    e->gpu = name ? target_gpu_find(name) : first_of(t);
     if (!e->gpu) {
         diag_error(d, LOC_NONE, "the model knows no GPU %s%s%s", name ? "`" : "of ",
                    name ? name : t->name, name ? "`" : "");
         struct text names;
         text_init(&names, &e->ctx->scratch);
-        for (int i = 0; gpu_at(i); i++)
-            text_printf(&names, "%s%s", i ? ", " : "", gpu_at(i)->name);
+        for (int i = 0; target_gpu_at(i); i++)
+            text_printf(&names, "%s%s", i ? ", " : "", target_gpu_at(i)->name);
         diag_note(d, LOC_NONE, "it knows: %s", names.data);
         return TW_NOT_FOUND;
     }
     if (target_runs_on(t, e->gpu->capability))
         return TW_OK;
     diag_error(d, LOC_NONE, "a kernel compiled for %s does not run on %s, which is %s", t->name,
-               e->gpu->name, gpu_target(e->gpu)->name);
+               e->gpu->name, target_of_gpu(e->gpu)->name);
     return TW_BAD_ARGUMENT;
 }
 
@@ -199,7 +199,7 @@ static void find_too_much(struct explain *e)
 
 static bool fits_gpu(struct explain *e)
 {
-    const struct target *has = gpu_target(e->gpu);
+    const struct target *has = target_of_gpu(e->gpu);
     const tw_explanation *o = &e->out;
     if (o->shared_bytes > has->shared_bytes)
         cannot(e, LIMIT_SHARED, o->shared_bytes, has->shared_bytes);
@@ -225,12 +225,12 @@ static const struct ptx_limit *limit_of(const struct ptx_function *f, enum ptx_d
 static int registers_for(const struct explain *e, int threads, int64_t blocks)
 {
     enum { GRAIN = GPU_REGISTER_UNIT };
-    const struct target *t = gpu_target(e->gpu);
-    struct occupancy_limits has = occupancy_limits_of(t, 0);
+    const struct target *t = target_of_gpu(e->gpu);
+    struct occupancy_limits has = model_occupancy_limits_of(t, 0);
     struct block_needs needs = {.threads = threads, .registers = t->register_limit};
     struct occupancy found;
     for (; needs.registers > 2 * GRAIN; needs.registers = (needs.registers - 1) / GRAIN * GRAIN) {
-        occupancy_find(&has, &needs, &found);
+        model_occupancy_find(&has, &needs, &found);
         if (found.by[BY_REGISTERS] >= blocks)
             break;
     }
@@ -247,7 +247,7 @@ static void find_registers(struct explain *e, const struct ptx_function *f, int 
                            *each = limit_of(f, PTX_MAXNREG);
     size = size ? size : limit_of(f, PTX_MAXNTID);
     e->registers_wanted = estimate;
-    e->most_registers = gpu_target(e->gpu)->register_limit;
+    e->most_registers = target_of_gpu(e->gpu)->register_limit;
     int most = e->most_registers;
     if (size) {
         int threads = 1;
@@ -260,7 +260,7 @@ static void find_registers(struct explain *e, const struct ptx_function *f, int 
     e->most_registers = most < e->most_registers ? most : e->most_registers;
     o->registers_known = e->options->registers > 0;
     o->registers = o->registers_known ? e->options->registers : estimate;
-    most = o->registers_known ? gpu_target(e->gpu)->register_limit : e->most_registers;
+    most = o->registers_known ? target_of_gpu(e->gpu)->register_limit : e->most_registers;
     o->registers = o->registers > most ? most : o->registers;
 }
 
@@ -287,7 +287,7 @@ static void spare_registers(struct explain *e, const struct occupancy_limits *ha
     struct block_needs fewer = *needs;
     struct occupancy more;
     for (fewer.registers--; fewer.registers >= least; fewer.registers--) {
-        occupancy_find(has, &fewer, &more);
+        model_occupancy_find(has, &fewer, &more);
         if (more.blocks <= found->blocks)
             continue;
         *found = more;
@@ -300,11 +300,11 @@ static void spare_registers(struct explain *e, const struct occupancy_limits *ha
 static void find_occupancy(struct explain *e)
 {
     tw_explanation *o = &e->out;
-    const struct target *t = gpu_target(e->gpu);
-    struct occupancy_limits has = occupancy_limits_of(t, e->gpu->multiprocessors);
+    const struct target *t = target_of_gpu(e->gpu);
+    struct occupancy_limits has = model_occupancy_limits_of(t, e->gpu->multiprocessors);
     struct block_needs needs = {o->shared_bytes, o->registers, o->threads, o->blocks};
     struct occupancy found;
-    occupancy_find(&has, &needs, &found);
+    model_occupancy_find(&has, &needs, &found);
     if (!o->registers_known)
         spare_registers(e, &has, &needs, &found);
     o->resident_blocks = found.blocks;
@@ -427,7 +427,7 @@ static tw_status explain_ptx_call(void *user)
     struct explain *e = user;
     tw_status status;
     arena_free(e->results);
-    e->ptx_kernel = ptx_launch_kernel(e->ptx, e->ptx_launch, &status);
+    e->ptx_kernel = launch_ptx_kernel(e->ptx, e->ptx_launch, &status);
     if (!e->ptx_kernel)
         return status;
     e->target = target_find(e->ptx->module->target);
@@ -475,7 +475,7 @@ tw_status tw_ptx_explain(tw_ptx *p, const tw_ptx_launch *launch, const tw_explai
     tw_ptx_launch given;
     tw_status status = read_explained(p->ctx, options, &own, out);
     if (status == TW_OK)
-        status = ptx_launch_read(p, launch, &given);
+        status = launch_ptx_read(p, launch, &given);
     if (status != TW_OK)
         return status;
     struct explain e = {

@@ -70,15 +70,15 @@ static tw_status place(struct counting *c, struct launch_param *p)
     if (p->kind == LOWER_TICKET)
         c->ticket = p->value;
     else
-        accesses_know(&c->out->accesses, p->value, p->bytes, (int)dtype_size(p->sym->type.dtype),
-                      name);
+        model_accesses_know(&c->out->accesses, p->value, p->bytes,
+                            (int)dtype_size(p->sym->type.dtype), name);
     return p->value ? TW_OK : no_memory(c, name, p->bytes);
 }
 
 static void observe(struct counting *c)
 {
     sim_counters_merge(c->simulation->counters);
-    streams_init(&c->streams, &c->simulation->arena);
+    model_streams_init(&c->streams, &c->simulation->arena);
     sim_observe(c->simulation->sim, &c->streams.observer);
     sim_observe(c->simulation->sim, &c->out->accesses.observer);
 }
@@ -92,22 +92,23 @@ static tw_status set_up_ptx(struct counting *c)
     tw_status status = simulation_load(c->simulation, e->ptx->module, &e->ptx->source);
     if (status != TW_OK)
         return status;
-    accesses_init(&c->out->accesses, &c->simulation->arena);
-    ptx_memory_find(&memory, &e->ctx->scratch, l, e->ptx_kernel);
+    model_accesses_init(&c->out->accesses, &c->simulation->arena);
+    launch_ptx_memory_find(&memory, &e->ctx->scratch, l, e->ptx_kernel);
     for (int i = 0; i < memory.block_count; i++) {
         struct ptx_block *b = &memory.blocks[i];
         b->address = sim_allocate(c->simulation->sim, b->bytes, b->data, b->name);
         if (!b->address)
             return no_memory(c, b->name, b->bytes);
-        accesses_know(&c->out->accesses, b->address, b->bytes, 4, b->name);
+        model_accesses_know(&c->out->accesses, b->address, b->bytes, 4, b->name);
     }
     observe(c);
-    c->launch = (struct sim_launch){.kernel = e->ptx_kernel->name,
-                                    .cluster = {1, 1, 1},
-                                    .dynamic_shared = l->shared_bytes,
-                                    .shared_most = e->target->shared_bytes,
-                                    .arguments = ptx_memory_values(&memory, &e->ctx->scratch),
-                                    .argument_count = l->argument_count};
+    c->launch =
+        (struct sim_launch){.kernel = e->ptx_kernel->name,
+                            .cluster = {1, 1, 1},
+                            .dynamic_shared = l->shared_bytes,
+                            .shared_most = e->target->shared_bytes,
+                            .arguments = launch_ptx_memory_values(&memory, &e->ctx->scratch),
+                            .argument_count = l->argument_count};
     for (int i = 0; i < 3; i++) {
         c->launch.grid[i] = (unsigned)e->out.grid[i];
         c->launch.block[i] = (unsigned)e->out.block[i];
@@ -128,7 +129,7 @@ static tw_status set_up(struct counting *c)
     tw_status status = variant_read_back(l->ctx, l->variant);
     if (status == TW_OK)
         status = simulation_load(c->simulation, l->variant->read_back, l->variant->ptx);
-    accesses_init(&c->out->accesses, &c->simulation->arena);
+    model_accesses_init(&c->out->accesses, &c->simulation->arena);
     const void **arguments = arena_array(&l->ctx->scratch, const void *, params.count + 1);
     for (int i = 0; i < params.count; i++)
         arguments[i] = launch_argument(&params.list[i]);
@@ -223,7 +224,7 @@ static void take_counts(struct counting *c, const struct seen *seen, double time
     for (size_t i = 0; i < seen->count; i++) {
         const struct sim_counted *n = &seen->counted[i];
         const struct sim_counts *as = n->merge ? &n->merged : &n->counts;
-        work_add(&c->out->launch, n->ins, &n->counts, &n->merged, n->merge != NULL, times);
+        model_work_add(&c->out->launch, n->ins, &n->counts, &n->merged, n->merge != NULL, times);
         add_line(c, n, &n->counts, &n->merged, times);
         share_merged(c, n, times);
         pace_statement(c, n, as, share);
@@ -239,7 +240,7 @@ static uint32_t common_arrays(const struct sampling *s)
     for (size_t i = 1; i < s->all.count && common; i++) {
         const struct seen *other = s->all.data[i]->seen;
         bool both = first->streams.block && other->streams.block;
-        common &= both ? l1_common(first->streams.block, other->streams.block) : 0;
+        common &= both ? model_l1_common(first->streams.block, other->streams.block) : 0;
     }
     return common;
 }
@@ -249,7 +250,7 @@ static struct l1_share share_of_block(const struct explain *e, const struct samp
     int64_t each = (e->out.blocks - 1) / e->gpu->multiprocessors + 1;
     int resident = each < e->out.resident_blocks ? (int)each : e->out.resident_blocks;
     double shared = (double)resident * (double)(e->out.shared_bytes + GPU_SYSTEM_SHARED);
-    return (struct l1_share){(gpu_target(e->gpu)->l1_of_sm - shared) / resident, resident,
+    return (struct l1_share){(target_of_gpu(e->gpu)->l1_of_sm - shared) / resident, resident,
                              common_arrays(s)};
 }
 
@@ -279,7 +280,7 @@ static void take_streams(struct counting *c, const struct sample *s, const struc
     take_instructions(c, seen, times, share);
     if (!seen->block || !c->e->out.launches)
         return;
-    l1_replay(&c->simulation->arena, seen->block, l1_share, l1);
+    model_l1_replay(&c->simulation->arena, seen->block, l1_share, l1);
     double first = fmin(1, c->e->gpu->multiprocessors / (double)c->e->out.blocks);
     o->missed += (l1->missed + l1->common * first) * times;
     o->past += l1->past * times;
@@ -288,7 +289,7 @@ static void take_streams(struct counting *c, const struct sample *s, const struc
     o->tags += (l1->tags + l1->common * first * GPU_SECTOR_BYTES / GPU_LINE_BYTES) * times;
     o->load_sectors += l1->load_sectors * times;
     o->warps = seen->block->warps;
-    l2_pieces_take(&o->l2, s->at, l1);
+    model_l2_pieces_take(&o->l2, s->at, l1);
 }
 
 static tw_status failed(struct counting *c, enum sim_end end)
@@ -309,7 +310,7 @@ static struct seen *keep_seen(struct counting *c)
     const struct sim_counted *all = sim_counters_all(c->simulation->counters, &seen->count);
     seen->counted = arena_copy(&c->simulation->arena, all, seen->count * sizeof *all);
     seen->streams = c->streams;
-    accesses_move(&c->out->accesses, &seen->accesses);
+    model_accesses_move(&c->out->accesses, &seen->accesses);
     return seen;
 }
 
@@ -329,7 +330,7 @@ static bool run_block(void *user, struct sample *s)
                                              .cancelled_user = ctx->config.cancelled_user};
     if (ctx->config.progress)
         ctx->config.progress(ctx->config.progress_user, "counting blocks that are sampled", 0, 0);
-    streams_clear(&c->streams);
+    model_streams_clear(&c->streams);
     sim_counters_clear(c->simulation->counters);
     if (c->ticket)
         *(uint32_t *)sim_host(c->simulation->sim, c->ticket, sizeof(uint32_t)) = (uint32_t)number;
@@ -370,7 +371,7 @@ static enum sim_end run_sample(struct counting *c)
                          .run = run_block,
                          .user = c,
                          .most = MOST_TO_COMPARE};
-    if (!sample_grid(&s))
+    if (!explain_sample_grid(&s))
         return c->end;
     double most = 0, sum = 0;
     struct l1_share l1 = {0};
@@ -385,12 +386,12 @@ static enum sim_end run_sample(struct counting *c)
         if (x->stands_for == 0)
             continue;
         take_counts(c, seen, x->stands_for, x->stands_for / blocks);
-        accesses_add(&c->out->accesses, &seen->accesses, x->stands_for);
+        model_accesses_add(&c->out->accesses, &seen->accesses, x->stands_for);
     }
     add_products(c);
     c->out->order = explain_order(&s, c->e);
     c->out->longest = sum > 0 ? most * blocks / sum : 1;
-    l2_pieces_finish(&c->out->l2);
+    model_l2_pieces_finish(&c->out->l2);
     return SIM_DONE;
 }
 

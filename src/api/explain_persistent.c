@@ -107,7 +107,7 @@ static void take_block(struct recording *r, struct l2_grid *g, int64_t block,
         while (k < STATEMENTS - 1 && join[k].by && join[k].by != c->by)
             k++;
         add_copy(&r->e->ctx->scratch, &g->own[block][slice], &join[k], c, address, slice);
-        g->own_arrays |= 1u << l2_array_of(address);
+        g->own_arrays |= 1u << model_l2_array_of(address);
     }
 }
 

@@ -142,7 +142,7 @@ static bool whole_axis(struct sampling *s, struct axis *a, int number)
     return true;
 }
 
-bool sample_grid(struct sampling *s)
+bool explain_sample_grid(struct sampling *s)
 {
     struct axis axes[3] = {0};
     for (int i = 0; i < 3; i++)

@@ -33,6 +33,6 @@ struct sampling {
 
 /* Runs blocks and sets the number of blocks that each represents; 0: another one represents it
  * too. Returns false if `run` did. */
-bool sample_grid(struct sampling *s);
+bool explain_sample_grid(struct sampling *s);
 
 #endif

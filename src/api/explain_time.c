@@ -51,7 +51,7 @@ static void replay_l2(const struct explain *e, struct l2_grid *g, double share, 
     g->multiprocessors = e->gpu->multiprocessors;
     g->resident = e->out.resident_blocks;
     g->share = share;
-    l2_replay(&e->ctx->scratch, g, out);
+    model_l2_replay(&e->ctx->scratch, g, out);
 }
 
 /* Returns the bytes read from memory if L2 holds no line twice. `mean`: the result with a copy
@@ -173,7 +173,7 @@ static double matrix_work(const struct gpu *g, const struct work *w, double *cyc
         *cycles += rate ? w->tensor[i] / rate : 0;
         all += w->tensor[i];
     }
-    *cycles /= own + (1 - own) * gpu_capability_of(g)->mma_share;
+    *cycles /= own + (1 - own) * target_gpu_capability_of(g)->mma_share;
     return all;
 }
 
@@ -230,7 +230,7 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
 static void find_latencies(const struct explain *e, const struct explain_counts *c,
                            struct latencies *l)
 {
-    const struct gpu_capability *has = gpu_capability_of(e->gpu);
+    const struct gpu_capability *has = target_gpu_capability_of(e->gpu);
     *l = (struct latencies){.arithmetic = 4,
                             .special = 20,
                             .shared = has->shared,
@@ -244,7 +244,7 @@ static void find_latencies(const struct explain *e, const struct explain_counts 
                             .issue = 2};
     for (int i = 0; i < MATRIX_COUNT; i++)
         l->matrix_rate[i] = matrix_rate(e->gpu, (enum matrix_unit)i) *
-                            gpu_capability_of(e->gpu)->mma_share / GPU_SCHEDULERS;
+                            target_gpu_capability_of(e->gpu)->mma_share / GPU_SCHEDULERS;
     for (int i = 0; i < MATRIX_COUNT; i++)
         l->product_rate[i] = matrix_rate(e->gpu, (enum matrix_unit)i);
     l->special_interval = SPECIAL_INTERVAL;
@@ -299,7 +299,8 @@ static void find_warpgroup_pace(const struct explain *e, const struct explain_co
                                 const struct latencies *l, double cycles, struct pace_of_block *p)
 {
     p->customers = e->warpgroups;
-    p->alone = latency_of_warpgroup(&e->ctx->scratch, c->function, c->paced, l, c->multiplying);
+    p->alone =
+        model_latency_of_warpgroup(&e->ctx->scratch, c->function, c->paced, l, c->multiplying);
     p->busy = busiest(&e->out, false) * cycles;
     p->fetch = busiest(&e->out, true) * cycles;
     p->special = c->launch.special * SPECIAL_INTERVAL / GPU_SCHEDULERS / (double)e->out.blocks;
@@ -317,7 +318,7 @@ static struct pace_of_block find_pace(const struct explain *e, const struct expl
     if (e->warpgroups > 0) {
         find_warpgroup_pace(e, c, &l, cycles, &p);
     } else {
-        p.alone = latency_of_block(&e->ctx->scratch, c->function, c->paced, &l, c->warps);
+        p.alone = model_latency_of_block(&e->ctx->scratch, c->function, c->paced, &l, c->warps);
         p.busy = o->roofs[0].seconds.middle * cycles;
     }
     p.alone = fmax(p.alone, p.busy / p.customers);
@@ -400,7 +401,7 @@ void explain_time(struct explain *e, struct explain_counts *c)
     o->wavefronts_ideal_as_written = w->wavefronts_ideal_written + w->copy_wavefronts_ideal;
     /* The spread of the blocks follows from their pace; their hits in L2 follow from the spread. */
     if (o->launches)
-        replay_l2(e, &c->l2, in_step, gpu_capability_of(e->gpu)->l2_halves, &together);
+        replay_l2(e, &c->l2, in_step, target_gpu_capability_of(e->gpu)->l2_halves, &together);
     find_traffic(e, c, &together, &together);
     if (o->launches)
         find_roofs(e, c);
@@ -410,7 +411,7 @@ void explain_time(struct explain *e, struct explain_counts *c)
     double share = p.busy / cycles_with(&p, 1);
     mean = together;
     if (share > in_step)
-        replay_l2(e, &c->l2, share, gpu_capability_of(e->gpu)->l2_halves, &mean);
+        replay_l2(e, &c->l2, share, target_gpu_capability_of(e->gpu)->l2_halves, &mean);
     find_traffic(e, c, &together, &mean);
     o->roof_count = 0;
     find_roofs(e, c);

@@ -443,7 +443,7 @@ static const char *about_roles(const struct explain *e)
 {
     enum { KIB = 1024 };
     const tw_explanation *o = &e->out;
-    int64_t most = gpu_target(e->gpu)->shared_bytes, left = most - o->shared_bytes;
+    int64_t most = target_of_gpu(e->gpu)->shared_bytes, left = most - o->shared_bytes;
     const tw_roof *special = roof_of(o, "special");
     if (e->warpgroups == 0 || !mostly_waits(o))
         return NULL;
@@ -490,7 +490,7 @@ static const char *about_units(struct explain *e, const struct explain_counts *c
     if (is_bound_by(o, "issue"))
         return "More than half of the instructions are not arithmetic: unroll, read several "
                "elements at a time, give each thread more results.";
-    const char *whole_rate = gpu_capability_of(e->gpu)->whole_rate;
+    const char *whole_rate = target_gpu_capability_of(e->gpu)->whole_rate;
     if (is_bound_by(o, "tensor") && c->launch.asynchronous_tensor == 0 && whole_rate)
         return arena_printf(
             e->results, "It is near what mma reaches: only %s has all of this GPU's matrix units.",

@@ -120,7 +120,7 @@ static tw_status set_device(void *user)
     tw_family *f = c->family;
     struct diag *d = &f->ctx->diag;
     const struct target *target = f->members[0].kernel->device;
-    const struct gpu *gpu = gpu_find(c->device);
+    const struct gpu *gpu = target_gpu_find(c->device);
     if (!f->executor->has_model || (gpu && !target_runs_on(target, gpu->capability))) {
         diag_error(d, LOC_NONE, "%s does not run the family `%s`, which is for %s",
                    gpu ? gpu->name : c->device, f->name,
@@ -181,7 +181,8 @@ static tw_status describe_call(void *user)
     f->executor->find_device(f);
     name_table_init(&f->variant_of, &f->arena);
     for (int i = 0; i < f->member_count; i++)
-        f->members[i].program = kernel_program(&f->arena, &ctx->scratch, f->members[i].kernel);
+        f->members[i].program =
+            tuning_kernel_program(&f->arena, &ctx->scratch, f->members[i].kernel);
     family_read_default_table(f);
     return TW_OK;
 }
@@ -291,7 +292,7 @@ static tw_status set_type(void *user)
     tw_family *f = c->family;
     tw_context *ctx = f->ctx;
     const struct lang_kernel *info = f->members[0].kernel->info;
-    int index = type_named(info, c->name);
+    int index = family_type_named(info, c->name);
     bool listed = false;
     ctx->diag.code = CODE_ARGUMENT;
     if (index < 0) {
@@ -299,12 +300,12 @@ static tw_status set_type(void *user)
         for (int t = 0; t < info->type_count; t++)
             names[t] = info->types[t].name;
         diag_error(&ctx->diag, LOC_NONE, "the family `%s` has no type `%s`", f->name, c->name);
-        suggest(&ctx->diag, &ctx->scratch, c->name, names, info->type_count);
+        context_suggest(&ctx->diag, &ctx->scratch, c->name, names, info->type_count);
         return TW_BAD_ARGUMENT;
     }
     for (int i = 0; i < f->member_count && !listed; i++) {
         const struct lang_kernel *own = f->members[i].kernel->info;
-        int t = type_named(own, c->name);
+        int t = family_type_named(own, c->name);
         listed = t >= 0 && takes_type(&own->types[t], c->type);
     }
     if (!listed) {
@@ -332,10 +333,10 @@ bool family_takes(const tw_family *f, int member)
     const struct lang_kernel *first = f->members[0].kernel->info;
     const tw_kernel *k = f->members[member].kernel;
     const struct lang_kernel *info = k->info;
-    if (!kernel_takes_target(k))
+    if (!modules_kernel_takes_target(k))
         return false;
     for (int t = 0; t < first->type_count; t++) {
-        int index = type_named(info, first->types[t].name);
+        int index = family_type_named(info, first->types[t].name);
         if (index >= 0 && !takes_type(&info->types[index], f->types[t]))
             return false;
     }
@@ -348,7 +349,7 @@ tw_status family_set_up(const tw_family *f, tw_launch *l, const char *tune)
     const struct lang_kernel *info = l->kernel->info, *first = f->members[0].kernel->info;
     ctx->diag.code = CODE_ARGUMENT;
     for (int t = 0; t < first->type_count; t++) {
-        int index = type_named(info, first->types[t].name);
+        int index = family_type_named(info, first->types[t].name);
         if (index < 0)
             continue;
         if (!takes_type(&info->types[index], f->types[t])) {

@@ -160,7 +160,7 @@ tw_status family_take_members(tw_family *f);
  * difference of each. */
 tw_status family_compare(tw_family *f);
 /* Returns the index of a kernel's type variable; -1: none. */
-int type_named(const struct lang_kernel *info, const char *name);
+int family_type_named(const struct lang_kernel *info, const char *name);
 /* Returns true if a member lists the family's types, and is not for another target alone. */
 bool family_takes(const tw_family *f, int member);
 /* Returns true if results with `types` are of the family's; twins: with f16 in place of bf16, which

@@ -68,7 +68,7 @@ static tw_status begin_call(void *user)
         types[t] = (enum dtype)f->types[t];
     c->function.name = f->name;
     c->function.file = f->source.name ? f->source.name : f->members[0].path;
-    build_types(a, info, types, &c->function.types, &c->function.suffix);
+    ahead_build_types(a, info, types, &c->function.types, &c->function.suffix);
     c->ship = (struct family_ship){.family = f,
                                    .arena = a,
                                    .sets = c->how.sets,
@@ -91,7 +91,7 @@ static bool has_values(const struct family_build *c, const struct lang_kernel *i
 {
     bool has = false;
     for (int i = -1; i < c->how.set_count; i++)
-        has = has || ship_set_serves(&c->ship, info, i);
+        has = has || family_ship_set_serves(&c->ship, info, i);
     return has;
 }
 
@@ -131,7 +131,7 @@ static tw_status estimate_members(struct family_build *c)
         if (f->members[m].refused || !family_takes(f, m) || !has_values(c, info))
             continue;
         for (int i = 0; i < f->size_count; i++)
-            sizes.size[i] = ship_usual_size(&c->ship, info, i);
+            sizes.size[i] = family_ship_usual_size(&c->ship, info, i);
         family_derive(f, &sizes);
         status = family_estimate(f, m, &sizes);
         if (status == TW_NO_MEMORY || status == TW_CANCELLED)
@@ -224,7 +224,7 @@ static void warn_of_results(const struct family_build *c)
     const char *with = *types ? arena_printf(&f->ctx->scratch, " with %s", types) : "";
     const char *by =
         f->view.of_twins ? arena_printf(&f->ctx->scratch, " with %s", f->view.group->types) : "";
-    const struct gpu *gpu = f->view.group ? gpu_find(f->view.group->device) : NULL;
+    const struct gpu *gpu = f->view.group ? target_gpu_find(f->view.group->device) : NULL;
     if (!f->view.group && !f->executor->has_model)
         diag_warning(d, LOC_NONE,
                      "there are no results of the family `%s`%s for a CPU: the first kernel that "
@@ -336,7 +336,7 @@ static const char *take_usual_device(tw_family *f, int capability)
 {
     const struct gpu *gpu;
     int i = 0;
-    while ((gpu = gpu_at(i)) && gpu->capability != capability)
+    while ((gpu = target_gpu_at(i)) && gpu->capability != capability)
         i++;
     f->device = NULL;
     f->capability = capability;

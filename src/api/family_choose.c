@@ -41,7 +41,7 @@ double host_difference(const tw_family *f, const char *device)
 
 double gpu_difference(const tw_family *f, const char *device)
 {
-    const struct gpu *other = gpu_find(device);
+    const struct gpu *other = target_gpu_find(device);
     if (cores_of(device) > 0)
         return -1;
     if (!other)
@@ -105,7 +105,7 @@ static void compile_variant(tw_family *f, struct family_variant *v, struct arena
     v->copied = (struct copied_views){.count = 0};
     v->program = NULL;
     for (int t = 0; t < info->type_count; t++) {
-        int own = type_named(f->members[0].kernel->info, info->types[t].name);
+        int own = family_type_named(f->members[0].kernel->info, info->types[t].name);
         types[t] = own < 0 ? info->types[t].choices[0] : (enum dtype)f->types[own];
     }
     if (!lang_default_tunes(scratch, &quiet, k->module->parsed, k->index, k->target, tunes) ||
@@ -126,7 +126,7 @@ static void compile_variant(tw_family *f, struct family_variant *v, struct arena
     if (!ir || quiet.errors)
         return;
     v->program = block_program_new(a, ir);
-    copied_views_find(&v->copied, a, ir);
+    launch_copied_views_find(&v->copied, a, ir);
 }
 
 /* Returns the number of blocks; 0: it is not known; negative: no GPU takes this grid, or the copy engine
@@ -140,7 +140,7 @@ static int64_t blocks_of(const tw_family *f, const struct family_variant *v,
         return 0;
     family_values(f, v, s, f->multiprocessors, values);
     if (s->underivable || !launch_sizes_run(&v->grid, values, grid) ||
-        !copied_views_fit(&v->copied, values))
+        !launch_copied_views_fit(&v->copied, values))
         return -1;
     for (int i = 0; i < 3; i++)
         if (grid[i] < 0 || __builtin_mul_overflow(blocks, grid[i], &blocks))
@@ -172,7 +172,7 @@ static void view_rows(tw_family *f, const struct family_group *g)
 static void view_facts(tw_family *f, const struct family_group *g)
 {
     struct arena *a = &f->viewed;
-    const struct gpu *measured = gpu_find(g->device);
+    const struct gpu *measured = target_gpu_find(g->device);
     int columns = (int)g->columns.count, rows = (int)g->rows.count;
     f->view.facts = arena_array(a, struct predict_facts, columns + 1);
     for (int c = 0; c < columns; c++) {
@@ -323,9 +323,9 @@ static bool accepts(tw_family *f, struct family_variant *v, const struct family_
 void family_mark(tw_family *f, const struct family_sizes *s, const int *asked)
 {
     struct family_view *view = &f->view;
-    const struct gpu *gpu = f->device ? gpu_find(f->device) : NULL;
+    const struct gpu *gpu = f->device ? target_gpu_find(f->device) : NULL;
     if (!gpu)
-        gpu = gpu_find(view->group->device);
+        gpu = target_gpu_find(view->group->device);
     for (int c = 0; c < view->table.variant_count; c++) {
         const struct family_variant *v = variant_at(f, c);
         struct predict_facts *facts = &view->facts[c];
@@ -367,7 +367,7 @@ static const char *listed_values(struct arena *a, const struct lang_kernel *info
     for (int t = 0; t < info->tune_count; t++) {
         const struct lang_tune *tune = &info->tunes[t];
         text_printf(&out, "%s%s=", t ? "," : "", tune->name);
-        add_literal(&out, tune->values[tune->group == group ? row : 0]);
+        resolve_add_literal(&out, tune->values[tune->group == group ? row : 0]);
     }
     return out.data;
 }
@@ -416,7 +416,7 @@ static struct family_variant *faster_listed(tw_family *f, int member, const stru
                                             double *us)
 {
     struct family_member *m = &f->members[member];
-    const struct gpu *gpu = f->device ? gpu_find(f->device) : NULL;
+    const struct gpu *gpu = f->device ? target_gpu_find(f->device) : NULL;
     if (!m->listed_compiled && context_call(f->own, list_variants, &(struct list_call){f, member}))
         return NULL;
     for (;;) {
@@ -562,17 +562,17 @@ tw_status family_estimate(tw_family *f, int member, const struct family_sizes *s
 double family_cost(const tw_family *f, int member, const struct family_sizes *s, double *model)
 {
     const struct family_member *m = &f->members[member];
-    const struct gpu *gpu = f->device ? gpu_find(f->device) : NULL;
+    const struct gpu *gpu = f->device ? target_gpu_find(f->device) : NULL;
     struct block_needs needs = m->needs;
     int64_t blocks = m->estimated ? blocks_of(f, m->plain, s) : -1;
     if (blocks < 0)
         return -1;
     if (!f->executor->has_model)
         return 0;
-    struct occupancy_limits has = occupancy_limits_of(m->kernel->device, f->multiprocessors);
-    *model = family_model_time(f, m->plain, s, gpu, occupancy_blocks(&has, &needs));
+    struct occupancy_limits has = model_occupancy_limits_of(m->kernel->device, f->multiprocessors);
+    *model = family_model_time(f, m->plain, s, gpu, model_occupancy_blocks(&has, &needs));
     needs.blocks = blocks;
-    return *model > 0 ? *model : occupancy_cost(&has, &needs);
+    return *model > 0 ? *model : model_occupancy_cost(&has, &needs);
 }
 
 /* Finds why a kernel cannot run at these sizes with its default values. Returns false if it can. */

@@ -69,14 +69,14 @@ static int family_named(const tw_family *f, const struct module *m, const char *
     const char **names = arena_array(&ctx->scratch, const char *, count);
     for (int i = 0; i < count; i++)
         names[i] = lang_family(&ctx->scratch, m, i).name;
-    int index = name ? name_find(name, names, count) : count == 1 ? 0 : -1;
+    int index = name ? context_name_find(name, names, count) : count == 1 ? 0 : -1;
     if (index >= 0)
         return index;
     if (name)
         diag_error(&ctx->diag, LOC_NONE, "%s has no family `%s`", f->source.name, name);
     else
         diag_error(&ctx->diag, LOC_NONE, "%s has %d families: say which", f->source.name, count);
-    suggest(&ctx->diag, &ctx->scratch, name ? name : "", names, count);
+    context_suggest(&ctx->diag, &ctx->scratch, name ? name : "", names, count);
     return -1;
 }
 
@@ -169,7 +169,7 @@ static tw_kernel *kernel_of(const tw_family *f, const struct family_file *file)
                       "files of its kernels here");
         return NULL;
     }
-    int index = file->kernel ? name_find(file->kernel, names, m->kernel_count) : 0;
+    int index = file->kernel ? context_name_find(file->kernel, names, m->kernel_count) : 0;
     if (index >= 0 && (file->kernel || m->kernel_count == 1))
         return &m->kernels[index];
     if (file->kernel)
@@ -177,7 +177,7 @@ static tw_kernel *kernel_of(const tw_family *f, const struct family_file *file)
     else
         diag_error(d, file->at, "`%s` has %d kernels: write `\"FILE\": KERNEL;`", file->path,
                    m->kernel_count);
-    suggest(d, &ctx->scratch, file->kernel ? file->kernel : "", names, m->kernel_count);
+    context_suggest(d, &ctx->scratch, file->kernel ? file->kernel : "", names, m->kernel_count);
     return NULL;
 }
 

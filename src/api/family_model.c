@@ -37,17 +37,17 @@ double family_model_time(const tw_family *f, const struct family_variant *v,
     }
     struct scalar_env env = {.values = values, .known = known, .count = info->param_count};
     struct block_work one = block_work_at(v->program, &env, grid);
-    struct block_rates rates = block_rates_of(gpu, unit_of(one.factor), one.by_warpgroups);
-    return 1e6 * block_time(&rates, &(struct launch_work){
-                                        .blocks = (double)(grid[0] * grid[1] * grid[2]),
-                                        .resident = resident,
-                                        .flops = one.flops,
-                                        .moved = one.read + one.written,
-                                        .added = one.added,
-                                        .steps = one.steps,
-                                        .meetings = one.meetings,
-                                        .most_flops = one.most_flops,
-                                        .most_steps = one.most_steps,
-                                        .bytes = block_program_bytes(v->program, &env),
-                                    });
+    struct block_rates rates = model_block_rates_of(gpu, unit_of(one.factor), one.by_warpgroups);
+    return 1e6 * model_block_time(&rates, &(struct launch_work){
+                                              .blocks = (double)(grid[0] * grid[1] * grid[2]),
+                                              .resident = resident,
+                                              .flops = one.flops,
+                                              .moved = one.read + one.written,
+                                              .added = one.added,
+                                              .steps = one.steps,
+                                              .meetings = one.meetings,
+                                              .most_flops = one.most_flops,
+                                              .most_steps = one.most_steps,
+                                              .bytes = block_program_bytes(v->program, &env),
+                                          });
 }

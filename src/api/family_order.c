@@ -14,7 +14,7 @@ static const struct kernel *check_with(tw_family *f, const tw_kernel *k, int64_t
     struct diag quiet;
     diag_init(&quiet, a);
     for (int t = 0; t < info->type_count; t++) {
-        int own = type_named(f->members[0].kernel->info, info->types[t].name);
+        int own = family_type_named(f->members[0].kernel->info, info->types[t].name);
         types[t] = own < 0 ? info->types[t].choices[0] : (enum dtype)f->types[own];
     }
     for (int p = 0; p < info->param_count; p++) {

@@ -19,7 +19,7 @@ static tw_status copy_kernels(tw_family *f)
             if (f->members[e].kernel->module == k->module)
                 m = f->members[e].own->module;
         if (!m)
-            status = module_again(f->own, k->module, &m);
+            status = modules_again(f->own, k->module, &m);
         if (status == TW_OK)
             status =
                 tw_kernel_for_target(tw_module_kernel_at(m, k->index),
@@ -169,7 +169,7 @@ tw_status family_check_call(const tw_family *f, const tw_value *arguments, int c
                             tw_error *error, const char *call)
 {
     return f && (count <= 0 || arguments) ? TW_OK
-                                          : error_of_null(error, call, f ? "arguments" : "f");
+                                          : sized_error_of_null(error, call, f ? "arguments" : "f");
 }
 
 tw_status tw_family_choose(tw_family *f, const tw_value *arguments, int count, tw_choice *out,
@@ -178,7 +178,7 @@ tw_status tw_family_choose(tw_family *f, const tw_value *arguments, int count, t
     struct family_sizes s = {0};
     struct family_variant *v;
     tw_choice made = {0};
-    error = error_to_fill(error);
+    error = sized_error_to_fill(error);
     tw_status status = family_check_call(f, arguments, count, error, "tw_family_choose");
     if (status != TW_OK)
         return status;

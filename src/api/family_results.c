@@ -89,7 +89,7 @@ static const char *ordered(tw_family *f, const struct lang_kernel *info, const c
         if (!values[t].given)
             continue;
         text_printf(&out, "%s%s=", out.length ? "," : "", info->tunes[t].name);
-        add_literal(&out, values[t].value);
+        resolve_add_literal(&out, values[t].value);
     }
     return out.data;
 }
@@ -234,7 +234,7 @@ static tw_status add_store(void *user)
                                   .kernel = f->members[i].kernel->info->name,
                                   .program = f->members[i].program};
         int count;
-        tw_status status = store_rows(c->store, &f->loading, &filter, &rows, &count);
+        tw_status status = tuning_store_rows(c->store, &f->loading, &filter, &rows, &count);
         if (status != TW_OK)
             return status;
         for (int r = 0; r < count; r++)
@@ -281,7 +281,7 @@ tw_status tw_family_add_store(tw_family *f, tw_store *store, const char *device)
 {
     if (!f)
         return TW_BAD_ARGUMENT;
-    if (!store || store_context(store) != f->ctx)
+    if (!store || tuning_store_context(store) != f->ctx)
         return context_refuse(f->ctx, "tw_family_add_store: `store` is NULL, or another context's");
     return family_change(f, add_store, &(struct add_call){f, store, NULL, device});
 }

@@ -22,7 +22,7 @@ static bool asks_for_value(const struct lang_param *p)
     return p->is_static && !p->has_value && !p->derived;
 }
 
-bool ship_serves_all(const struct lang_kernel *info)
+bool family_ship_serves_all(const struct lang_kernel *info)
 {
     for (int p = 0; p < info->param_count; p++)
         if (info->params[p].is_static && !info->params[p].has_value)
@@ -38,7 +38,7 @@ static const tw_size_range *range_of(const tw_size_set *set, const char *name)
     return NULL;
 }
 
-bool ship_is_static(const struct lang_kernel *info, const tw_size_range *range)
+bool family_ship_is_static(const struct lang_kernel *info, const tw_size_range *range)
 {
     for (int p = 0; p < info->param_count; p++)
         if (strcmp(info->params[p].name, range->param) == 0)
@@ -47,7 +47,7 @@ bool ship_is_static(const struct lang_kernel *info, const tw_size_range *range)
     return false;
 }
 
-bool ship_set_serves(const struct family_ship *s, const struct lang_kernel *info, int index)
+bool family_ship_set_serves(const struct family_ship *s, const struct lang_kernel *info, int index)
 {
     const tw_size_set *set = index < 0 ? NULL : &s->sets[index];
     for (int p = 0; p < info->param_count; p++) {
@@ -81,7 +81,7 @@ static bool serves(const struct family_ship *s, const struct family_variant *v,
 {
     const struct lang_kernel *info = s->family->members[v->member].kernel->info;
     for (int i = -1; i < s->set_count; i++)
-        if (ship_set_serves(s, info, i) && has_values(s, info, i, sizes))
+        if (family_ship_set_serves(s, info, i) && has_values(s, info, i, sizes))
             return true;
     return false;
 }
@@ -92,7 +92,7 @@ static bool is_buildable(const struct family_ship *s, const struct family_varian
     const struct lang_kernel *info = s->family->members[v->member].kernel->info;
     bool some = false;
     for (int i = -1; i < s->set_count; i++)
-        some = some || ship_set_serves(s, info, i);
+        some = some || family_ship_set_serves(s, info, i);
     return some && !v->refused && family_takes(s->family, v->member);
 }
 
@@ -139,7 +139,8 @@ static struct ship_space space_of(const struct family_ship *s, int index)
     return (struct ship_space){least, most};
 }
 
-int64_t ship_usual_size(const struct family_ship *s, const struct lang_kernel *info, int index)
+int64_t family_ship_usual_size(const struct family_ship *s, const struct lang_kernel *info,
+                               int index)
 {
     const struct lang_param *p = &info->params[s->family->size_param[index]];
     if (p->has_value)
@@ -284,7 +285,7 @@ static bool fits_from(const struct family_ship *s, const struct family_variant *
     for (int i = 0; i < s->family->size_count; i++)
         sizes.size[i] = space->least[i] + (i == more ? also : 0);
     family_derive(s->family, &sizes);
-    return !sizes.underivable && copied_views_fit(&v->copied, sizes.value);
+    return !sizes.underivable && launch_copied_views_fit(&v->copied, sizes.value);
 }
 
 /* Returns true if the copy engine takes the variant's views at all sizes that the caller asked for. */
@@ -302,7 +303,7 @@ static bool fits_all(const struct family_ship *s, const struct family_variant *v
 
 static bool takes_statics(const struct family_ship *s, const struct family_variant *v)
 {
-    return !ship_serves_all(s->family->members[v->member].kernel->info);
+    return !family_ship_serves_all(s->family->members[v->member].kernel->info);
 }
 
 /* Makes sure that a kernel is chosen which serves the sizes that no other one is built for, or does not

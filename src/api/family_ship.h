@@ -31,14 +31,15 @@ struct family_ship {
 
 /* Returns true if the caller's set `index` gives all values that the kernel has compiled in. -1: no
  * set; the kernel then has no static parameter that asks for a value. */
-bool ship_set_serves(const struct family_ship *s, const struct lang_kernel *info, int index);
+bool family_ship_set_serves(const struct family_ship *s, const struct lang_kernel *info, int index);
 /* Returns true if the range gives one value for a parameter of the kernel that is compiled in. */
-bool ship_is_static(const struct lang_kernel *info, const tw_size_range *range);
+bool family_ship_is_static(const struct lang_kernel *info, const tw_size_range *range);
 /* Returns true if the kernel has no static parameters apart from fixed ones. */
-bool ship_serves_all(const struct lang_kernel *info);
+bool family_ship_serves_all(const struct lang_kernel *info);
 
 /* Returns a value for size `index` of the family, as it may be at a launch of the kernel. */
-int64_t ship_usual_size(const struct family_ship *s, const struct lang_kernel *info, int index);
+int64_t family_ship_usual_size(const struct family_ship *s, const struct lang_kernel *info,
+                               int index);
 
 /* Chooses variants and points. chosen_count is 0 if none can be built. Within a call: allocates. */
 void family_ship(struct family_ship *s);

@@ -14,7 +14,7 @@ struct comparison {
     const struct lang_kernel *first, *own; /* the first member, and the one compared with it */
 };
 
-int type_named(const struct lang_kernel *info, const char *name)
+int family_type_named(const struct lang_kernel *info, const char *name)
 {
     for (int t = 0; t < info->type_count; t++)
         if (strcmp(info->types[t].name, name) == 0)
@@ -58,7 +58,7 @@ static const char *declaration_of(const struct comparison *c, const struct lang_
         text_printf(&out, " = %s", p->derived_text);
     else if (p->has_value || p->has_default) {
         text_add(&out, " = ");
-        add_literal(&out, p->value);
+        resolve_add_literal(&out, p->value);
     }
     return out.data;
 }
@@ -161,7 +161,7 @@ static bool common_types(const struct comparison *c, enum dtype *of_first, enum 
         of_first[t] = c->first->types[t].choices[0];
     for (int t = 0; t < c->own->type_count; t++) {
         const struct lang_type *own = &c->own->types[t];
-        int index = type_named(c->first, own->name), i = 0;
+        int index = family_type_named(c->first, own->name), i = 0;
         of_own[t] = own->choices[0];
         if (index < 0)
             continue;

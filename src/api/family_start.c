@@ -170,7 +170,7 @@ tw_status tw_family_start(tw_family *f, const tw_value *arguments, int count, vo
         entry = family_cache_find(cache_of(f), sizes);
     if (entry)
         return tw_entry_start(entry, arguments, count, stream, error);
-    error = error_to_fill(error);
+    error = sized_error_to_fill(error);
     tw_status status = family_check_call(f, arguments, count, error, "tw_family_start");
     if (status == TW_OK)
         status = find_ready(&s, error, &entry);
@@ -182,7 +182,7 @@ tw_status tw_family_ready(tw_family *f, const tw_value *arguments, int count, vo
 {
     struct start s = {.family = f, .arguments = arguments, .count = count, .stream = stream};
     tw_entry *entry = NULL;
-    error = error_to_fill(error);
+    error = sized_error_to_fill(error);
     tw_status status = family_check_call(f, arguments, count, error, "tw_family_ready");
     if (status == TW_OK)
         status = find_ready(&s, error, &entry);

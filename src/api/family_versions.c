@@ -22,7 +22,7 @@ static tw_status set_values(const struct family_build *c, tw_launch *l, int set,
     tw_status status = TW_OK;
     for (int i = 0; set >= 0 && i < c->how.sets[set].count && status == TW_OK; i++) {
         const tw_size_range *r = &c->how.sets[set].ranges[i];
-        if (ship_is_static(info, r))
+        if (family_ship_is_static(info, r))
             status = tw_launch_set(l, r->param, tw_int(r->least));
     }
     for (int i = 0; i < f->size_count && status == TW_OK; i++)
@@ -48,7 +48,7 @@ static tw_status add_version(struct family_build *c, const struct family_variant
     const tw_build_when when = {.size = sizeof when, .alignment = alignment};
     tw_status status = make_launch(c, v, set, facts, &l);
     if (status == TW_OK)
-        status = build_add(c->build, l, &when, &c->function, v->name);
+        status = ahead_build_add(c->build, l, &when, &c->function, v->name);
     tw_launch_free(l);
     return status;
 }
@@ -144,10 +144,10 @@ static int find_facts(const struct family_build *c, int chosen, uint64_t decisiv
 static bool again(const struct family_build *c, const struct lang_kernel *info, int set)
 {
     for (int e = 0; e < set; e++) {
-        bool same = ship_set_serves(&c->ship, info, e);
+        bool same = family_ship_set_serves(&c->ship, info, e);
         for (int i = 0; same && i < c->how.sets[set].count; i++) {
             const tw_size_range *r = &c->how.sets[set].ranges[i];
-            if (!ship_is_static(info, r))
+            if (!family_ship_is_static(info, r))
                 continue;
             bool found = false;
             for (int k = 0; k < c->how.sets[e].count; k++)
@@ -186,7 +186,7 @@ static tw_status try_for_cpu(const struct family_build *c, const struct family_v
     tw_launch *l = NULL;
     tw_status status = make_launch(c, v, set, (struct facts){0}, &l);
     if (status == TW_OK)
-        status = build_try(c->build, l, &c->function, v->name);
+        status = ahead_build_try(c->build, l, &c->function, v->name);
     tw_launch_free(l);
     return status;
 }
@@ -197,8 +197,8 @@ tw_status family_try_variant(struct family_build *c, int chosen)
     const struct family_variant *v = s->variants[s->chosen[chosen]];
     const struct lang_kernel *info = c->family->members[v->member].kernel->info;
     uint64_t hash;
-    int set = ship_serves_all(info) ? -1 : 0;
-    while (set >= 0 && !ship_set_serves(s, info, set))
+    int set = family_ship_serves_all(info) ? -1 : 0;
+    while (set >= 0 && !family_ship_set_serves(s, info, set))
         set++;
     return c->family->executor->lowers ? hash_of(c, v, set, (struct facts){0}, &hash)
                                        : try_for_cpu(c, v, set);
@@ -210,10 +210,10 @@ tw_status family_add_variant(struct family_build *c, int chosen)
     const struct family_variant *v = s->variants[s->chosen[chosen]];
     const struct lang_kernel *info = c->family->members[v->member].kernel->info;
     tw_status status = TW_OK;
-    if (ship_serves_all(info))
+    if (family_ship_serves_all(info))
         return add_set(c, chosen, -1);
     for (int i = 0; i < s->set_count && status == TW_OK; i++)
-        if (ship_set_serves(s, info, i) && !again(c, info, i))
+        if (family_ship_set_serves(s, info, i) && !again(c, info, i))
             status = add_set(c, chosen, i);
     return status;
 }

@@ -136,7 +136,7 @@ static void add_changes(struct text *out, const struct fit *f, const struct fitt
             continue;
         text_printf(out, "%s%s = ", between, info->tunes[t].name);
         between = ", ";
-        add_literal(out, x->tunes[t]);
+        resolve_add_literal(out, x->tunes[t]);
     }
 }
 
@@ -153,7 +153,7 @@ static void add_kept(struct text *out, const struct fit *f)
             continue;
         text_printf(out, "%s%s = ", between, info->tunes[t].name);
         between = ", ";
-        add_literal(out, f->wanted->tunes[t]);
+        resolve_add_literal(out, f->wanted->tunes[t]);
     }
 }
 
@@ -187,8 +187,8 @@ static void say_spilling(const struct fit *f)
         out.data, (long long)f->spilling.takes, f->there);
 }
 
-void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *known,
-                  enum lower_excess excess)
+void fit_note(const tw_kernel *k, const struct choice *wanted, const bool *known,
+              enum lower_excess excess)
 {
     tw_context *ctx = k->module->ctx;
     const struct lang_kernel *info = k->info;

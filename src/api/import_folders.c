@@ -56,7 +56,7 @@ static int shipped_folders(char list[MOST_SHIPPED][MOST_PATH])
     return count;
 }
 
-char *import_path_new(const struct allocator *allocator, const char *given)
+char *import_folders_path_new(const struct allocator *allocator, const char *given)
 {
     char shipped[MOST_SHIPPED][MOST_PATH];
     int count = shipped_folders(shipped);

@@ -108,7 +108,7 @@ static void note_copied(void *user, struct stmt *s)
     vec_push(c->arena, &c->views, view);
 }
 
-void copied_views_find(struct copied_views *v, struct arena *a, const struct kernel *k)
+void launch_copied_views_find(struct copied_views *v, struct arena *a, const struct kernel *k)
 {
     struct copied c = {.arena = a};
     *v = (struct copied_views){.count = 0};
@@ -126,7 +126,7 @@ void copied_views_find(struct copied_views *v, struct arena *a, const struct ker
     launch_sizes_compile_all(&v->sizes, a, k, c.views.data, v->count);
 }
 
-bool copied_views_fit(const struct copied_views *v, const uint64_t *values)
+bool launch_copied_views_fit(const struct copied_views *v, const uint64_t *values)
 {
     for (int i = 0; i < v->count; i++) {
         struct view_sizes sizes;

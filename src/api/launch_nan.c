@@ -81,7 +81,7 @@ void launch_note_nan(tw_launch *l, const struct ensures_report *r, const struct 
         return;
     struct scalar_env env = launch_env(l);
     struct nan_causes causes;
-    nan_causes_find(&l->ctx->scratch, l->variant->ir, &env, &causes);
+    nans_causes_find(&l->ctx->scratch, l->variant->ir, &env, &causes);
     bool poison = is_poison(r->got), other = causes.shifted || causes.undefined;
     if (causes.unset && (poison || !other))
         note_unset(l, causes.unset);

@@ -79,10 +79,10 @@ struct copied_views {
     const struct map_form *forms; /* without boxes */
     struct launch_sizes sizes;
 };
-void copied_views_find(struct copied_views *v, struct arena *a, const struct kernel *k);
+void launch_copied_views_find(struct copied_views *v, struct arena *a, const struct kernel *k);
 /* Returns whether each of them has a map for these values of the parameters, if 16 divides the
  * addresses of its arrays. */
-bool copied_views_fit(const struct copied_views *v, const uint64_t *values);
+bool launch_copied_views_fit(const struct copied_views *v, const uint64_t *values);
 
 /* Encodes a map for the GPU, or takes the code from the thread's cache. For any thread. Returns false
  * if cuda_encode_map does. */

@@ -285,8 +285,8 @@ static double bytes_of_arrays(const tw_launch *l)
     double bytes = 0;
     for (int i = 0; i < l->kernel->info->param_count; i++)
         if (l->kernel->info->params[i].is_pointer && l->array_set[i])
-            bytes +=
-                (double)array_length(&l->arrays[i]) * (double)tw_dtype_size(l->arrays[i].dtype);
+            bytes += (double)launch_array_length(&l->arrays[i]) *
+                     (double)tw_dtype_size(l->arrays[i].dtype);
     return bytes;
 }
 

@@ -122,7 +122,7 @@ static const struct sym *shape_of(const tw_launch *l, int param)
     return reach >= 0 && launch_array_bytes(l, param) / size > reach ? NULL : view;
 }
 
-int64_t array_length(const tw_array *x)
+int64_t launch_array_length(const tw_array *x)
 {
     int64_t n = 1;
     for (int i = 0; i < x->rank; i++)
@@ -156,19 +156,19 @@ static void check_shape(tw_launch *l, int p, const struct sym *view)
     if (x->rank == view->type.rank && memcmp(shape, x->shape, (size_t)x->rank * sizeof *shape) == 0)
         return;
     diag_error(&l->ctx->diag, LOC_NONE, "`%s` is %s, expected %s (%s%s)", param->name,
-               array_text(a, (enum dtype)x->dtype, x->rank, x->shape),
-               array_text(a, (enum dtype)x->dtype, view->type.rank, shape),
-               param_text(a, l->kernel->info, p), sizes_text(l, param));
+               launch_array_text(a, (enum dtype)x->dtype, x->rank, x->shape),
+               launch_array_text(a, (enum dtype)x->dtype, view->type.rank, shape),
+               launch_param_text(a, l->kernel->info, p), sizes_text(l, param));
 }
 
 static void check_length(tw_launch *l, int p, const struct sym *view)
 {
     int64_t reach = view_reach(l, view);
-    if (reach <= array_length(&l->arrays[p]))
+    if (reach <= launch_array_length(&l->arrays[p]))
         return;
     diag_error(&l->ctx->diag, LOC_NONE, "`%s` has %lld elements, but view `%s` reaches over %lld",
-               l->kernel->info->params[p].name, (long long)array_length(&l->arrays[p]), view->name,
-               (long long)reach);
+               l->kernel->info->params[p].name, (long long)launch_array_length(&l->arrays[p]),
+               view->name, (long long)reach);
 }
 
 /* Reports only the first wrong extent, because other views often have the same axis. */
@@ -200,7 +200,7 @@ static void report_size(void *user, const struct size_fault *fault)
     const struct expr *e = size_fault_place(&l->variant->sizes, fault);
     if (!e || fault->error == SIZE_NEGATIVE || fault->error == SIZE_TOO_MANY)
         return;
-    const char *values = fault->error == SIZE_OVERFLOWS ? "" : values_text(l, e);
+    const char *values = fault->error == SIZE_OVERFLOWS ? "" : derive_values_text(l, e);
     diag_error(&l->ctx->diag, e->loc, "%s%s",
                size_fault_text(&l->ctx->scratch, &l->variant->sizes, fault, NULL), values);
 }
@@ -433,7 +433,7 @@ struct cpu_argument *launch_given(const tw_launch *l)
         if (!info->params[p].is_pointer || !l->array_set[p])
             continue;
         args[p].data = x->data;
-        args[p].bytes = (size_t)array_length(x) * tw_dtype_size(x->dtype);
+        args[p].bytes = (size_t)launch_array_length(x) * tw_dtype_size(x->dtype);
     }
     return args;
 }
@@ -449,7 +449,7 @@ tw_status launch_arguments(tw_launch *l, struct cpu_argument **given)
     for (int p = 0; p < info->param_count; p++)
         if (info->params[p].is_pointer && !l->array_set[p] && view_of(l, p))
             diag_error(d, LOC_NONE, "no array was given for `%s` (%s)", info->params[p].name,
-                       param_text(&l->ctx->scratch, info, p));
+                       launch_param_text(&l->ctx->scratch, info, p));
     if (d->errors)
         launch_note_refused(l);
     return d->errors ? TW_BAD_ARGUMENT : launch_check_overlaps(l);
@@ -496,7 +496,7 @@ static void note_edge_zeros(tw_launch *l, const char *view)
 {
     struct edge_zeros z;
     struct scalar_env env = launch_env(l);
-    if (!edge_zeros_find(&l->ctx->scratch, l->variant->ir, &env, view, &z))
+    if (!edges_zeros_find(&l->ctx->scratch, l->variant->ir, &env, view, &z))
         return;
     struct text slice;
     text_init(&slice, &l->ctx->scratch);

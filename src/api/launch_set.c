@@ -98,7 +98,7 @@ void tw_launch_free(tw_launch *l)
     tw_module *m = l->kernel->module;
     launch_settle(l);
     launch_destroy(l);
-    module_launch_gone(m);
+    modules_launch_gone(m);
 }
 
 /* --- names --- */
@@ -152,10 +152,10 @@ static tw_status wrong_name(tw_launch *l, const char *name, const char *wanted,
     const struct lang_kernel *info = l->kernel->info;
     struct diag *d = &l->ctx->diag;
     int p = param_find(l, name);
-    if (p >= 0 || name_find(name, tune_names(l), info->tune_count) >= 0 ||
-        name_find(name, type_names(l), info->type_count) >= 0) {
+    if (p >= 0 || context_name_find(name, tune_names(l), info->tune_count) >= 0 ||
+        context_name_find(name, type_names(l), info->type_count) >= 0) {
         const char *is = p >= 0 ? info->params[p].is_pointer ? "an array" : "a scalar parameter"
-                         : name_find(name, tune_names(l), info->tune_count) >= 0
+                         : context_name_find(name, tune_names(l), info->tune_count) >= 0
                              ? "a tuned value"
                              : "a type variable";
         diag_error(d, LOC_NONE, "`%s` of kernel `%s` is %s, not %s", name, info->name, is, wanted);
@@ -163,7 +163,7 @@ static tw_status wrong_name(tw_launch *l, const char *name, const char *wanted,
     }
     diag_error(d, LOC_NONE, "kernel `%s` has no %s `%s`", info->name, strchr(wanted, ' ') + 1,
                name);
-    suggest(d, &l->ctx->scratch, name, names, count);
+    context_suggest(d, &l->ctx->scratch, name, names, count);
     return TW_NOT_FOUND;
 }
 
@@ -194,7 +194,7 @@ static tw_status set_value(void *user)
     bool varies = param->type_variable >= 0;
     if (!is_number(&l->ctx->diag, call->name, varies || dtype_is_float(param->dtype),
                    call->value) ||
-        (!varies && !value_fits(l, p, param->dtype, call->value)))
+        (!varies && !resolve_value_fits(l, p, param->dtype, call->value)))
         return TW_BAD_ARGUMENT;
     l->values[p] = call->value;
     l->value_set[p] = true;
@@ -212,8 +212,8 @@ tw_status tw_launch_set(tw_launch *l, const char *param, tw_value value)
                         &(struct set_call){.launch = l, .name = param, .value = value});
 }
 
-bool tune_value_read(struct diag *d, const struct lang_tune *tune, tw_value given,
-                     struct literal *out)
+bool launch_tune_value_read(struct diag *d, const struct lang_tune *tune, tw_value given,
+                            struct literal *out)
 {
     bool is_float = dtype_is_float(tune->dtype);
     if (!is_number(d, tune->name, is_float, given))
@@ -236,11 +236,11 @@ static tw_status set_tune(void *user)
     tw_launch *l = call->launch;
     const struct lang_kernel *info = l->kernel->info;
     const char *const *names = tune_names(l);
-    int t = name_find(call->name, names, info->tune_count);
+    int t = context_name_find(call->name, names, info->tune_count);
     struct literal v;
     if (t < 0)
         return wrong_name(l, call->name, "a tuned value", names, info->tune_count);
-    if (!tune_value_read(&l->ctx->diag, &info->tunes[t], call->value, &v))
+    if (!launch_tune_value_read(&l->ctx->diag, &info->tunes[t], call->value, &v))
         return TW_BAD_ARGUMENT;
     l->tunes[t] = v;
     l->tune_set[t] = true;
@@ -264,7 +264,7 @@ static tw_status set_type(void *user)
     tw_launch *l = call->launch;
     const struct lang_kernel *info = l->kernel->info;
     const char *const *names = type_names(l);
-    int t = name_find(call->name, names, info->type_count);
+    int t = context_name_find(call->name, names, info->type_count);
     if (t < 0)
         return wrong_name(l, call->name, "a type variable", names, info->type_count);
     const struct lang_type *variable = &info->types[t];
@@ -298,7 +298,7 @@ tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type)
 
 /* --- arrays --- */
 
-const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape)
+const char *launch_array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape)
 {
     struct text out;
     text_init(&out, a);
@@ -308,7 +308,7 @@ const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *s
     return out.data;
 }
 
-const char *param_text(struct arena *a, const struct lang_kernel *info, int param)
+const char *launch_param_text(struct arena *a, const struct lang_kernel *info, int param)
 {
     const struct lang_param *p = &info->params[param];
     struct text out;
@@ -320,7 +320,7 @@ const char *param_text(struct arena *a, const struct lang_kernel *info, int para
     return out.data;
 }
 
-const char *array_fault(struct arena *a, const tw_array *x)
+const char *launch_array_fault(struct arena *a, const tw_array *x)
 {
     if ((int)x->dtype < 0 || (int)x->dtype >= (int)DT_COUNT)
         return "has no valid element type";
@@ -344,7 +344,8 @@ const char *array_fault(struct arena *a, const tw_array *x)
         return "has no data";
     if (!empty && x->bytes && x->bytes < bytes)
         return a ? arena_printf(a, "has %zu bytes, %s needs %zu", x->bytes,
-                                array_text(a, (enum dtype)x->dtype, x->rank, x->shape), bytes)
+                                launch_array_text(a, (enum dtype)x->dtype, x->rank, x->shape),
+                                bytes)
                  : "has fewer bytes than its shape needs";
     if ((uintptr_t)x->data % tw_dtype_size(x->dtype) != 0)
         return "is not aligned to its element type";
@@ -357,7 +358,7 @@ static const char *array_refusal(const tw_launch *l, int p, const tw_array *x)
     struct arena *a = &l->ctx->scratch;
     const struct lang_kernel *info = l->kernel->info;
     const struct lang_param *param = &info->params[p];
-    const char *expected = param_text(a, info, p), *fault = array_fault(a, x);
+    const char *expected = launch_param_text(a, info, p), *fault = launch_array_fault(a, x);
     if (fault)
         return arena_printf(a, "the array given for `%s` (%s) %s", param->name, expected, fault);
     bool rank_fits =
@@ -365,7 +366,8 @@ static const char *array_refusal(const tw_launch *l, int p, const tw_array *x)
     bool type_fits = param->type_variable >= 0 || (int)param->dtype == (int)x->dtype;
     if (!rank_fits || !type_fits)
         return arena_printf(a, "`%s` is %s, expected %s", param->name,
-                            array_text(a, (enum dtype)x->dtype, x->rank, x->shape), expected);
+                            launch_array_text(a, (enum dtype)x->dtype, x->rank, x->shape),
+                            expected);
     if (x->place == TW_ON_DEVICE && !l->kernel->executor->lowers)
         return arena_printf(a,
                             "`%s` is on a GPU, but kernel `%s` is for the host: ask "

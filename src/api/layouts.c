@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-const char *layout_words(struct arena *a, const struct layout *layout)
+const char *layouts_words(struct arena *a, const struct layout *layout)
 {
     struct text out;
     text_init(&out, a);
@@ -34,8 +34,8 @@ static int shape_of(const struct lower_placed *p, int64_t shape[TW_MAX_RANK])
     return p->sym ? p->sym->type.rank : rank;
 }
 
-const uint32_t *layout_places(struct arena *a, const struct lower_placed *tile, uint64_t base,
-                              bool *plain)
+const uint32_t *layouts_places(struct arena *a, const struct lower_placed *tile, uint64_t base,
+                               bool *plain)
 {
     int64_t shape[TW_MAX_RANK];
     int rank = shape_of(tile, shape);
@@ -59,8 +59,8 @@ const uint32_t *layout_places(struct arena *a, const struct lower_placed *tile, 
     return places;
 }
 
-const int32_t *layout_elements(struct arena *a, const struct layout *layout, int rank,
-                               const int64_t *shape)
+const int32_t *layouts_elements(struct arena *a, const struct layout *layout, int rank,
+                                const int64_t *shape)
 {
     int warps = layout_in_extent(layout, AXIS_WARP), each = layout_in_extent(layout, AXIS_REG);
     int32_t *list = arena_array(a, int32_t, warps * LAYOUT_LANES * each + 1), *to = list;
@@ -95,7 +95,7 @@ static void name_registers(struct arena *a, const struct lower_held *h, tw_tile 
 static void describe_shared(struct arena *a, const struct lower_placed *p, tw_tile *t)
 {
     bool plain;
-    t->places = layout_places(a, p, 0, &plain);
+    t->places = layouts_places(a, p, 0, &plain);
     t->offset = p->sym ? p->sym->offset : -1;
     t->bytes = p->sym ? type_bytes(&p->sym->type)
                       : layout_out_extent(p->layout, AXIS_AT) * (int64_t)p->bits / 8;
@@ -109,7 +109,7 @@ static void describe_held(struct arena *a, const struct lowered *lowered,
     int warps = layout_in_extent(p->layout, AXIS_WARP);
     t->held = layout_in_extent(p->layout, AXIS_REG);
     t->in_register = p->bits == 1 ? 1 : p->bits > 16 ? 1 : 32 / p->bits;
-    const int32_t *elements = layout_elements(a, p->layout, t->rank, t->shape);
+    const int32_t *elements = layouts_elements(a, p->layout, t->rank, t->shape);
     int32_t *threads = arena_array(a, int32_t, count + 1);
     int32_t *numbers = arena_array(a, int32_t, count + 1),
             *copies = arena_array(a, int32_t, count + 1);
@@ -144,7 +144,7 @@ static void describe(struct arena *a, const struct lowered *lowered, const struc
     if (p->sym)
         t->type = tw_dtype_from_name(dtype_table[p->sym->type.dtype].name);
     t->rank = shape_of(p, t->shape);
-    t->layout = layout_words(a, p->layout);
+    t->layout = layouts_words(a, p->layout);
     if (p->shared)
         describe_shared(a, p, t);
     else

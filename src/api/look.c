@@ -141,7 +141,7 @@ static void warn_of_stand_ins(struct look *c)
         if (!is_unknown_static(c, p) || !c->known[p])
             continue;
         text_init(&value, &c->launch->ctx->scratch);
-        add_literal(&value, c->choice->values[p]);
+        resolve_add_literal(&value, c->choice->values[p]);
         diag_warning(&c->launch->ctx->diag, LOC_NONE,
                      "%s = %s is assumed: `%s` needs it, and it is not set (--set %s=VALUE)",
                      info->params[p].name, value.data, info->name, info->params[p].name);
@@ -160,7 +160,7 @@ static void note_stand_ins(struct look *c)
         if (!is_unknown_static(c, p) || !c->known[p] || !depends_on(c, p))
             continue;
         text_printf(&names, "%s%s = ", names.length ? ", " : "", info->params[p].name);
-        add_literal(&names, c->choice->values[p]);
+        resolve_add_literal(&names, c->choice->values[p]);
     }
     if (names.length)
         diag_note(&c->launch->ctx->diag, info->loc,
@@ -422,7 +422,7 @@ static void add_value(struct text *out, const struct look *c, int p)
     if (c->launch->kernel->info->params[p].dtype == DT_BOOL)
         text_add(out, v.i ? "true" : "false");
     else
-        add_literal(out, v);
+        resolve_add_literal(out, v);
 }
 
 /* Writes comments above the text: the facts that a launch of it needs and that the text lacks. */
@@ -476,10 +476,10 @@ static tw_status unknown_pass(tw_context *ctx, const char *name)
     names[0] = "check";
     for (int i = 0; i < count; i++)
         names[i + 1] = tw_pass_name(i);
-    if (name_find(name, names, count + 1) >= 0)
+    if (context_name_find(name, names, count + 1) >= 0)
         return TW_OK;
     diag_error(&ctx->diag, LOC_NONE, "there is no pass `%s`", name);
-    suggest(&ctx->diag, &ctx->scratch, name, names, count + 1);
+    context_suggest(&ctx->diag, &ctx->scratch, name, names, count + 1);
     return TW_NOT_FOUND;
 }
 

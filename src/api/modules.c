@@ -31,7 +31,7 @@ void tw_module_free(tw_module *m)
         module_destroy(m);
 }
 
-void module_launch_gone(tw_module *m)
+void modules_launch_gone(tw_module *m)
 {
     m->launches--;
     if (m->released && m->launches == 0)
@@ -75,7 +75,7 @@ static tw_status read_module(void *object, const struct source_given *given)
 {
     tw_module *m = object;
     struct diag *d = &m->ctx->diag;
-    tw_status status = source_read(given, &m->arena, d, &m->source);
+    tw_status status = source_object_read(given, &m->arena, d, &m->source);
     if (status != TW_OK)
         return status;
     const struct lang_search search = {.path = m->ctx->import_path,
@@ -120,7 +120,7 @@ static tw_status module_new(tw_context *ctx, const struct source_given *given, t
     return TW_OK;
 }
 
-tw_status module_again(tw_context *ctx, const tw_module *m, tw_module **out)
+tw_status modules_again(tw_context *ctx, const tw_module *m, tw_module **out)
 {
     const struct source_given given = {"tw_module_from_text",  m->source.name, m->source.text,
                                        m->source.length,       false,          out,
@@ -167,13 +167,13 @@ static tw_status find_kernel(void *user)
     const char **names = arena_array(&ctx->scratch, const char *, m->kernel_count);
     for (int i = 0; i < m->kernel_count; i++)
         names[i] = m->kernels[i].info->name;
-    int index = name_find(call->name, names, m->kernel_count);
+    int index = context_name_find(call->name, names, m->kernel_count);
     if (index >= 0) {
         call->found = &m->kernels[index];
         return TW_OK;
     }
     diag_error(&ctx->diag, LOC_NONE, "%s has no kernel `%s`", m->source.name, call->name);
-    suggest(&ctx->diag, &ctx->scratch, call->name, names, m->kernel_count);
+    context_suggest(&ctx->diag, &ctx->scratch, call->name, names, m->kernel_count);
     return TW_NOT_FOUND;
 }
 
@@ -218,7 +218,7 @@ static tw_status unknown_target(tw_context *ctx, const char *name)
         vec_push(&ctx->scratch, &names, tw_target_at(i));
     diag_error(&ctx->diag, LOC_NONE, "there is no target `%s`", name);
     if (strlen(name) > 3) /* a short name is near every other */
-        suggest(&ctx->diag, &ctx->scratch, name, names.data, (int)names.count);
+        context_suggest(&ctx->diag, &ctx->scratch, name, names.data, (int)names.count);
     diag_note(&ctx->diag, LOC_NONE, "kernels are made for GPUs from %s on", target_at(0)->name);
     return TW_NOT_FOUND;
 }
@@ -248,7 +248,7 @@ static const struct target *own_target(const tw_kernel *k)
     return name && ptx_target_parse(name, strlen(name), &ptx) ? target_find(ptx) : NULL;
 }
 
-bool kernel_takes_target(const tw_kernel *k)
+bool modules_kernel_takes_target(const tw_kernel *k)
 {
     const struct target *own = own_target(k);
     return !k->device || !own || own == k->device;
@@ -334,9 +334,9 @@ void tw_kernel_forget(tw_kernel *k)
     if (!k)
         return;
     tw_kernel *host = &k->module->kernels[k->index];
-    variants_free(host);
+    variant_free_all(host);
     for (tw_kernel *other = host->targeted; other; other = other->next)
-        variants_free(other);
+        variant_free_all(other);
 }
 
 const char *tw_kernel_name(const tw_kernel *k)
@@ -378,7 +378,7 @@ tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out)
         .dtype = p->type_variable >= 0 ? TW_DTYPE_NONE : (tw_dtype)p->dtype,
         .default_value =
             p->has_value || (p->has_default && !p->device) ? value_of(p->value) : (tw_value){0},
-        .derived = p->device ? device_number_text(p->device) : p->derived_text,
+        .derived = p->device ? op_device_number_text(p->device) : p->derived_text,
         .type_name = p->type_variable >= 0 ? k->info->types[p->type_variable].name : NULL,
         .rank = p->rank,
         .view = p->view_name,
@@ -430,7 +430,7 @@ tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out)
     return TW_OK;
 }
 
-struct tune_rules *kernel_rules(tw_kernel *k)
+struct tune_rules *modules_kernel_rules(tw_kernel *k)
 {
     tw_module *m = k->module;
     arena_doing(&m->arena, "searching for tuned values that its `require`s allow");
@@ -455,10 +455,11 @@ static tw_status ask_allowed(void *user)
     int count = k->info->tune_count;
     struct literal *tunes = arena_array(&ctx->scratch, struct literal, count);
     for (int t = 0; t < count; t++)
-        if (!tune_value_read(&ctx->diag, &k->info->tunes[t], call->tuned[t], &tunes[t]))
+        if (!launch_tune_value_read(&ctx->diag, &k->info->tunes[t], call->tuned[t], &tunes[t]))
             return TW_BAD_ARGUMENT;
     struct loc violated = LOC_NONE;
-    call->allowed = lang_tune_rules_allow(kernel_rules(k), tunes, &call->decided, &violated);
+    call->allowed =
+        lang_tune_rules_allow(modules_kernel_rules(k), tunes, &call->decided, &violated);
     if (violated.source)
         call->violated = arena_string(&ctx->message_memory, violated.source->text + violated.offset,
                                       violated.length);

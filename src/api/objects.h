@@ -91,7 +91,7 @@ struct tw_context {
 
 /* Joins the folders where imported files are looked for as "first:second:…:", the caller's first
  * (import_folders.c). Returns NULL if out of memory. The caller frees. */
-char *import_path_new(const struct allocator *allocator, const char *given);
+char *import_folders_path_new(const struct allocator *allocator, const char *given);
 
 /* Runs body(call) with no messages and empty scratch memory, and renders the messages at the
  * end. Returns TW_NO_MEMORY if an allocation in it failed, TW_CANCELLED if tw_config.cancelled
@@ -145,9 +145,9 @@ struct tw_kernel {
 
 /* Makes a module of the same texts in another context, even if the files have changed. Reports
  * there. */
-tw_status module_again(tw_context *ctx, const tw_module *m, tw_module **out);
-struct tune_rules *kernel_rules(tw_kernel *k);
-void module_launch_gone(tw_module *m); /* a launch of it was freed */
+tw_status modules_again(tw_context *ctx, const tw_module *m, tw_module **out);
+struct tune_rules *modules_kernel_rules(tw_kernel *k);
+void modules_launch_gone(tw_module *m); /* a launch of it was freed */
 
 /* The values and facts that a variant is compiled for. Arrays are indexed by the kernel's tunes,
  * types and parameters. */
@@ -213,9 +213,9 @@ bool sized_fits(tw_context *ctx, const char *call, const char *type, const void 
 /* Fills a caller's struct that fits, except its `size`. */
 void sized_fill(void *to, const void *from, size_t known);
 /* For calls from any thread: returns a caller's error if it can be filled, else NULL, which
- * error_of_null takes, too: it reports that an argument of the call is NULL. */
-tw_error *error_to_fill(tw_error *error);
-tw_status error_of_null(tw_error *error, const char *call, const char *argument);
+ * sized_error_of_null takes, too: it reports that an argument of the call is NULL. */
+tw_error *sized_error_to_fill(tw_error *error);
+tw_status sized_error_of_null(tw_error *error, const char *call, const char *argument);
 
 /* Returns a literal of the compiler as a public value. */
 static inline tw_value value_of(struct literal v)
@@ -231,14 +231,14 @@ static inline double value_number(tw_value v)
 
 /* Converts a tuned value from the caller to a value of the compiler. Reports and returns false
  * if the name does not take such a value. launch_set.c */
-bool tune_value_read(struct diag *d, const struct lang_tune *tune, tw_value given,
-                     struct literal *out);
+bool launch_tune_value_read(struct diag *d, const struct lang_tune *tune, tw_value given,
+                            struct literal *out);
 /* Returns true unless the kernel's head names another target than the kernel's. */
-bool kernel_takes_target(const tw_kernel *k);
+bool modules_kernel_takes_target(const tw_kernel *k);
 /* Returns the variant for c and compiles it if there is none. Reports; TW_BAD_PROGRAM,
  * TW_UNSYNCHRONISED or TW_UNSUPPORTED. */
 tw_status variant_for(tw_kernel *k, const struct choice *c, struct variant **out);
-void variants_free(tw_kernel *k);
+void variant_free_all(tw_kernel *k);
 /* Compiles a variant that the caller keeps: v is zeroed except for its arena. Its lowered
  * program lives in `lowered`. */
 tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *c,
@@ -267,8 +267,8 @@ struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel 
                              const struct choice *c, const bool *statics_known);
 /* Adds a note after the error that a variant needs more than the target has; it lists tuned
  * values that fit. */
-void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *statics_known,
-                  enum lower_excess excess);
+void fit_note(const tw_kernel *k, const struct choice *wanted, const bool *statics_known,
+              enum lower_excess excess);
 /* Returns the number of lines that `show --stage ptx` prints before the launch's PTX. look.c */
 int look_lines_before(const tw_launch *l);
 /* Writes the layouts and accesses of a lowered kernel for people. show_layout.c */
@@ -327,14 +327,15 @@ struct tw_launch {
 
 /* Returns the error of the array by itself; NULL: none. a: memory for a text with numbers; NULL: the
  * text has none. */
-const char *array_fault(struct arena *a, const tw_array *x);
-int64_t array_length(const tw_array *x);
-const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape);
-const char *param_text(struct arena *a, const struct lang_kernel *info, int param); /* f16[m][k] */
+const char *launch_array_fault(struct arena *a, const tw_array *x);
+int64_t launch_array_length(const tw_array *x);
+const char *launch_array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape);
+const char *launch_param_text(struct arena *a, const struct lang_kernel *info,
+                              int param); /* f16[m][k] */
 /* Returns "BM = 128, BN = 64" for a resolved launch, in scratch memory. only_set: lists only the
  * values that were set. */
-const char *tunes_text(const tw_launch *l, bool only_set);
-void add_literal(struct text *out, struct literal v);
+const char *resolve_tunes_text(const tw_launch *l, bool only_set);
+void resolve_add_literal(struct text *out, struct literal v);
 
 /* Fills l->choice from the values that were given. strict: reports scalar parameters that are
  * not known; not strict: leaves them unknown. Returns TW_OK or TW_BAD_ARGUMENT. */
@@ -361,14 +362,14 @@ int launch_cluster_blocks(const tw_launch *l);
  * it: device.clusters follows from a given device.sms. Otherwise asks the device. */
 int64_t launch_device_number(const tw_launch *l, int p);
 /* Returns " with h = 5, stride = 0": the parameters that e needs, all known. In scratch memory. */
-const char *values_text(tw_launch *l, const struct expr *e);
+const char *derive_values_text(tw_launch *l, const struct expr *e);
 
 /* Adds a note after the error that a value is missing; it lists the arrays that were refused,
  * and why. */
 void launch_note_refused(tw_launch *l);
 
 /* Returns true if parameter p of type t can have the value v; otherwise reports. */
-bool value_fits(tw_launch *l, int p, enum dtype t, tw_value v);
+bool resolve_value_fits(tw_launch *l, int p, enum dtype t, tw_value v);
 
 /* Returns the GPU that the driver names without opening it, if it runs the target; else NULL. */
 const struct cuda_device *context_look(tw_context *ctx, const struct target *t);
@@ -469,12 +470,12 @@ tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out);
 /* Returns the tuned values of a resolved launch: "BM=128,BN=64". */
 const char *launch_tunes_text(struct arena *a, const tw_launch *l);
 /* Returns the hash of the kernel's program as results have it (tw_tuned). */
-const char *kernel_program(struct arena *a, struct arena *scratch, const tw_kernel *k);
-const tw_context *store_context(const tw_store *s);
+const char *tuning_kernel_program(struct arena *a, struct arena *scratch, const tw_kernel *k);
+const tw_context *tuning_store_context(const tw_store *s);
 /* Finds the results of a store as tw_store_find does, and leaves those that it found before. The
  * rows live in `a`, which is freed before. tuning_store.c */
-tw_status store_rows(tw_store *s, struct arena *a, const tw_tuned *filter, tw_tuned **rows,
-                     int *count);
+tw_status tuning_store_rows(tw_store *s, struct arena *a, const tw_tuned *filter, tw_tuned **rows,
+                            int *count);
 
 /* A tuned value that a text gives, or not. */
 struct stored_value {
@@ -487,9 +488,9 @@ bool tunes_read(const struct lang_kernel *info, const char *text, struct stored_
 /* Gives a launch the values that were not set by hand. */
 void tunes_take(tw_launch *l, const struct stored_value *values);
 
-int name_find(const char *name, const char *const *names, int count); /* -1 */
+int context_name_find(const char *name, const char *const *names, int count); /* -1 */
 /* Adds the note "did you mean" if a name is similar. */
-void suggest(struct diag *d, struct arena *a, const char *name, const char *const *names,
-             int count);
+void context_suggest(struct diag *d, struct arena *a, const char *name, const char *const *names,
+                     int count);
 
 #endif

@@ -12,7 +12,7 @@ struct extent {
 static struct extent extent_of(const tw_array *x)
 {
     uintptr_t from = (uintptr_t)x->data;
-    return (struct extent){from, from + (uintptr_t)array_length(x) * tw_dtype_size(x->dtype),
+    return (struct extent){from, from + (uintptr_t)launch_array_length(x) * tw_dtype_size(x->dtype),
                            x->place};
 }
 

@@ -88,15 +88,15 @@ static void find_blocks(struct ptx_memory *m, struct arena *a)
     }
 }
 
-void ptx_memory_find(struct ptx_memory *m, struct arena *a, const tw_ptx_launch *l,
-                     const struct ptx_function *kernel)
+void launch_ptx_memory_find(struct ptx_memory *m, struct arena *a, const tw_ptx_launch *l,
+                            const struct ptx_function *kernel)
 {
     *m = (struct ptx_memory){.launch = l};
     find_pieces(m, a, kernel);
     find_blocks(m, a);
 }
 
-const void **ptx_memory_values(const struct ptx_memory *m, struct arena *a)
+const void **launch_ptx_memory_values(const struct ptx_memory *m, struct arena *a)
 {
     const tw_ptx_launch *l = m->launch;
     uint8_t **values = arena_array(a, uint8_t *, l->argument_count + 1);

@@ -34,11 +34,11 @@ struct ptx_memory {
     int block_count, piece_count;
 };
 
-/* Finds the memory of a launch that ptx_launch_kernel has accepted. The result lives in the
+/* Finds the memory of a launch that launch_ptx_kernel has accepted. The result lives in the
  * arena. */
-void ptx_memory_find(struct ptx_memory *m, struct arena *a, const tw_ptx_launch *l,
-                     const struct ptx_function *kernel);
+void launch_ptx_memory_find(struct ptx_memory *m, struct arena *a, const tw_ptx_launch *l,
+                            const struct ptx_function *kernel);
 /* Returns the bytes of each argument, once the blocks have their addresses. */
-const void **ptx_memory_values(const struct ptx_memory *m, struct arena *a);
+const void **launch_ptx_memory_values(const struct ptx_memory *m, struct arena *a);
 
 #endif

@@ -99,7 +99,7 @@ static struct ptx_module *read_module(tw_ptx *p)
 static tw_status read_program(void *object, const struct source_given *given)
 {
     tw_ptx *p = object;
-    tw_status status = source_read(given, &p->arena, &p->ctx->diag, &p->source);
+    tw_status status = source_object_read(given, &p->arena, &p->ctx->diag, &p->source);
     if (status != TW_OK)
         return status;
     struct ptx_module *module = read_module(p);
@@ -340,7 +340,7 @@ static const struct ptx_function *no_kernel(tw_ptx *p, const char *name, tw_stat
         diag_error(d, LOC_NONE, "%s has no kernel", p->source.name);
     else
         diag_error(d, LOC_NONE, "%s has %d kernels: say which", p->source.name, count);
-    suggest(d, &p->ctx->scratch, name ? name : "", names, count);
+    context_suggest(d, &p->ctx->scratch, name ? name : "", names, count);
     *status = TW_NOT_FOUND;
     return NULL;
 }
@@ -433,7 +433,7 @@ static bool is_sound(tw_ptx *p, const struct ptx_function *kernel)
     return !d->errors;
 }
 
-const struct ptx_function *ptx_launch_kernel(tw_ptx *p, const tw_ptx_launch *l, tw_status *status)
+const struct ptx_function *launch_ptx_kernel(tw_ptx *p, const tw_ptx_launch *l, tw_status *status)
 {
     struct diag *d = &p->ctx->diag;
     const struct ptx_function *f = find_kernel(p, l->kernel);
@@ -451,7 +451,7 @@ const struct ptx_function *ptx_launch_kernel(tw_ptx *p, const tw_ptx_launch *l, 
     return d->errors ? NULL : f;
 }
 
-tw_status ptx_launch_read(tw_ptx *p, const tw_ptx_launch *launch, tw_ptx_launch *to)
+tw_status launch_ptx_read(tw_ptx *p, const tw_ptx_launch *launch, tw_ptx_launch *to)
 {
     tw_status status = READ_SIZED(p->ctx, tw_ptx_launch, to, launch);
     if (status == TW_OK && to->argument_count && !to->arguments)
@@ -504,7 +504,7 @@ static bool make_cooperative(struct simulate_ptx_call *call, struct sim_launch *
     static const uint32_t workspace[2] = {sizeof workspace, 0};
     int64_t blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     int64_t threads = (int64_t)launch->block[0] * launch->block[1] * launch->block[2];
-    int64_t most = threads > 0 ? gpu_most_blocks(threads) : 0;
+    int64_t most = threads > 0 ? target_gpu_most_blocks(threads) : 0;
     if (blocks > most && most) {
         diag_error(&call->program->ctx->diag, LOC_NONE,
                    "a cooperative launch of %lld blocks of %lld threads: no GPU runs more than "
@@ -564,7 +564,7 @@ static tw_status simulate_ptx(void *user)
     tw_ptx *p = call->program;
     const tw_ptx_launch *l = call->launch;
     tw_status status;
-    const struct ptx_function *f = ptx_launch_kernel(p, l, &status);
+    const struct ptx_function *f = launch_ptx_kernel(p, l, &status);
     if (!f)
         return status;
     status = simulation_load(&call->simulation, p->module, &p->source);
@@ -575,7 +575,7 @@ static tw_status simulate_ptx(void *user)
         sim_report_add_source(&call->simulation.report, p->sources.data[i]);
     look_assembled(call, f);
     struct ptx_memory memory;
-    ptx_memory_find(&memory, &p->ctx->scratch, l, f);
+    launch_ptx_memory_find(&memory, &p->ctx->scratch, l, f);
     status = place_memory(call, &memory);
     if (status != TW_OK)
         return status;
@@ -583,7 +583,7 @@ static tw_status simulate_ptx(void *user)
     struct sim_launch launch = {.kernel = f->name,
                                 .dynamic_shared = l->shared_bytes,
                                 .shared_most = target ? target->shared_bytes : 0,
-                                .arguments = ptx_memory_values(&memory, &p->ctx->scratch),
+                                .arguments = launch_ptx_memory_values(&memory, &p->ctx->scratch),
                                 .argument_count = l->argument_count};
     if (call->simulation.trace)
         trace_memory(call, f, &memory);
@@ -612,7 +612,7 @@ tw_status tw_ptx_simulate(tw_ptx *p, const tw_ptx_launch *launch, const tw_sim_o
         return context_refuse(p->ctx, "tw_ptx_simulate: `launch` is NULL");
     tw_status status = simulation_open(&call.simulation, p->ctx, options, result);
     if (status == TW_OK)
-        status = ptx_launch_read(p, launch, &given);
+        status = launch_ptx_read(p, launch, &given);
     if (status != TW_OK)
         return status;
     status = context_call(p->ctx, simulate_ptx, &call);

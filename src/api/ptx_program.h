@@ -26,11 +26,11 @@ struct tw_ptx {
     const struct ptx_function *loaded_kernel;
 };
 
-/* ptx_launch_kernel returns the launch's kernel after checking all arguments; NULL after a
+/* launch_ptx_kernel returns the launch's kernel after checking all arguments; NULL after a
  * report, with its status in *status. */
 /* Reads a caller's launch. Reports if it refuses the launch. */
-tw_status ptx_launch_read(tw_ptx *p, const tw_ptx_launch *launch, tw_ptx_launch *to);
-const struct ptx_function *ptx_launch_kernel(tw_ptx *p, const tw_ptx_launch *launch,
+tw_status launch_ptx_read(tw_ptx *p, const tw_ptx_launch *launch, tw_ptx_launch *to);
+const struct ptx_function *launch_ptx_kernel(tw_ptx *p, const tw_ptx_launch *launch,
                                              tw_status *status);
 
 #endif

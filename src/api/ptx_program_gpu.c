@@ -50,7 +50,7 @@ static bool place(struct ptx_run *r)
 static bool start(struct ptx_run *r)
 {
     const tw_ptx_launch *l = r->launch;
-    void **values = (void **)ptx_memory_values(&r->memory, &r->program->ctx->scratch);
+    void **values = (void **)launch_ptx_memory_values(&r->memory, &r->program->ctx->scratch);
     struct cuda_launch config = {
         .shared_bytes = l->shared_bytes, .arguments = values, .cooperative = l->cooperative};
     for (int i = 0; i < 3; i++) {
@@ -88,13 +88,13 @@ static tw_status run_ptx(void *user)
     struct ptx_run *r = user;
     const tw_ptx_launch *l = r->launch;
     tw_status status;
-    const struct ptx_function *f = ptx_launch_kernel(r->program, l, &status);
+    const struct ptx_function *f = launch_ptx_kernel(r->program, l, &status);
     if (!f)
         return status;
     status = load(r, f);
     if (status != TW_OK)
         return status;
-    ptx_memory_find(&r->memory, &r->program->ctx->scratch, l, f);
+    launch_ptx_memory_find(&r->memory, &r->program->ctx->scratch, l, f);
     bool done = place(r) && start(r) && copy_out(r);
     status = done ? TW_OK : gpu_run_status(r->cuda);
     free_buffers(r);
@@ -110,7 +110,7 @@ tw_status tw_ptx_run(tw_ptx *p, const tw_ptx_launch *launch, double *millisecond
     if (!launch)
         return context_refuse(p->ctx, "tw_ptx_run: `launch` is NULL");
     tw_ptx_launch given;
-    tw_status status = ptx_launch_read(p, launch, &given);
+    tw_status status = launch_ptx_read(p, launch, &given);
     if (status != TW_OK)
         return status;
     struct ptx_run r = {.program = p, .launch = &given};

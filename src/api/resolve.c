@@ -157,7 +157,7 @@ static bool skip_rows(struct tune_group *groups, int count, int decided)
     return skipped;
 }
 
-void add_literal(struct text *out, struct literal v)
+void resolve_add_literal(struct text *out, struct literal v)
 {
     if (v.is_float)
         text_add_double(out, v.f, true);
@@ -165,7 +165,7 @@ void add_literal(struct text *out, struct literal v)
         text_printf(out, "%" PRId64, v.i);
 }
 
-const char *tunes_text(const tw_launch *l, bool only_set)
+const char *resolve_tunes_text(const tw_launch *l, bool only_set)
 {
     const struct lang_kernel *info = l->kernel->info;
     struct text out;
@@ -174,7 +174,7 @@ const char *tunes_text(const tw_launch *l, bool only_set)
         if (only_set && !l->tune_set[t])
             continue;
         text_printf(&out, "%s%s = ", out.length ? ", " : "", info->tunes[t].name);
-        add_literal(&out, l->choice.tunes[t]);
+        resolve_add_literal(&out, l->choice.tunes[t]);
     }
     return out.data;
 }
@@ -199,11 +199,12 @@ static void report_violated(tw_launch *l, const struct violations *v, bool other
 {
     struct diag *d = &l->ctx->diag;
     struct loc at = v->count ? v->at[0] : LOC_NONE;
-    const char *set = tunes_text(l, true);
+    const char *set = resolve_tunes_text(l, true);
     const char *condition =
         at.source ? arena_string(&l->ctx->scratch, at.source->text + at.offset, at.length) : "…";
     if (!others)
-        diag_error(d, at, "`require(%s)` does not hold for %s", condition, tunes_text(l, false));
+        diag_error(d, at, "`require(%s)` does not hold for %s", condition,
+                   resolve_tunes_text(l, false));
     else if (*set)
         diag_error(d, at, "no listed values go with %s: `require(%s)` does not hold", set,
                    condition);
@@ -218,7 +219,7 @@ static void resolve_tunes(tw_launch *l)
 {
     if (l->kernel->info->tune_count == 0)
         return;
-    struct tune_rules *rules = kernel_rules(l->kernel);
+    struct tune_rules *rules = modules_kernel_rules(l->kernel);
     int count, decided;
     struct tune_group *groups = tune_groups(l, &count);
     struct violations violated = {.count = 0};
@@ -257,7 +258,7 @@ static double rounded(enum dtype t, tw_value v)
     return dtype_load_f64(t, element);
 }
 
-bool value_fits(tw_launch *l, int p, enum dtype t, tw_value v)
+bool resolve_value_fits(tw_launch *l, int p, enum dtype t, tw_value v)
 {
     struct diag *d = &l->ctx->diag;
     const char *name = l->kernel->info->params[p].name, *type = dtype_table[t].name;
@@ -284,7 +285,7 @@ bool value_fits(tw_launch *l, int p, enum dtype t, tw_value v)
 void launch_take_value(tw_launch *l, int p, tw_value v)
 {
     enum dtype t = param_dtype(l, p);
-    l->choice.known[p] = value_fits(l, p, t, v);
+    l->choice.known[p] = resolve_value_fits(l, p, t, v);
     if (!l->choice.known[p])
         return;
     launch_keep_value(l, p,
@@ -311,7 +312,7 @@ static void report_derived(tw_launch *l, int p, long long was, int array, int ax
     const struct lang_param *params = l->kernel->info->params;
     diag_error(&l->ctx->diag, params[p].loc,
                "`%s` is %lld (`%s`%s), but it is %lld by `%s` (axis %d)", params[p].name, was,
-               params[p].derived_text, values_text(l, params[p].derived),
+               params[p].derived_text, derive_values_text(l, params[p].derived),
                (long long)l->arrays[array].shape[axis], params[array].name, axis);
 }
 
@@ -418,7 +419,7 @@ static void note_silent_arrays(tw_launch *l)
         }
         if (says && !l->array_set[p] && !l->array_refused[p])
             text_printf(&names, "%s`%s` (%s)", names.length ? ", " : "", info->params[p].name,
-                        param_text(&l->ctx->scratch, info, p));
+                        launch_param_text(&l->ctx->scratch, info, p));
     }
     if (names.length)
         diag_note(&l->ctx->diag, LOC_NONE, "no array was given for %s", names.data);

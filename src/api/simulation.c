@@ -424,7 +424,7 @@ static void write_counters(struct simulation *s, struct arena *results, tw_sim_r
     struct sim_assembled assembled;
     text_init(&table, results);
     text_init(&json, results);
-    sim_counters_table(&table, s->counters, s->module, counters_what);
+    sim_counters_table(&table, s->counters, s->module, counted_whats);
     if (s->as_assembled) {
         sim_assembled_find(&s->arena, s->counters, s->module, s->sass, &assembled);
         sim_assembled_text(&table, &assembled);

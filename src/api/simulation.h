@@ -36,7 +36,7 @@ struct simulation {
 };
 
 /* counted.c: the meaning of each counter, by number, and the counters as the public structs. */
-extern const char *const counters_what[];
+extern const char *const counted_whats[];
 const tw_counted *counted_new(struct arena *results, const struct sim_counters *c,
                               const struct ptx_module *module);
 

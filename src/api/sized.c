@@ -77,12 +77,12 @@ void sized_fill(void *to, const void *from, size_t known)
     memcpy((char *)to + sizeof size, (const char *)from + sizeof size, end - sizeof size);
 }
 
-tw_error *error_to_fill(tw_error *error)
+tw_error *sized_error_to_fill(tw_error *error)
 {
     return error && SIZED_FITS(NULL, tw_error, error) ? error : NULL;
 }
 
-tw_status error_of_null(tw_error *error, const char *call, const char *argument)
+tw_status sized_error_of_null(tw_error *error, const char *call, const char *argument)
 {
     tw_error found = {.status = TW_BAD_ARGUMENT, .code = TW_CODE_ARGUMENT};
     snprintf(found.text, sizeof found.text, "error: %s: `%s` is NULL\n", call, argument);

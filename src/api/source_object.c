@@ -46,8 +46,8 @@ void *source_object(tw_context *ctx, const struct source_kind *kind,
     return NULL;
 }
 
-tw_status source_read(const struct source_given *given, struct arena *a, struct diag *diag,
-                      struct source *out)
+tw_status source_object_read(const struct source_given *given, struct arena *a, struct diag *diag,
+                             struct source *out)
 {
     enum { MOST_TEXT = 64 << 20 }; /* bytes: a device may have no end */
     const char *why = "";

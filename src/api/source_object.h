@@ -27,7 +27,7 @@ void *source_object(tw_context *ctx, const struct source_kind *kind,
                     const struct source_given *given, tw_status *status);
 /* Gives the name and the text of the source, in the arena. Returns TW_OK, or TW_NO_FILE after a
  * report. */
-tw_status source_read(const struct source_given *given, struct arena *a, struct diag *diag,
-                      struct source *out);
+tw_status source_object_read(const struct source_given *given, struct arena *a, struct diag *diag,
+                             struct source *out);
 
 #endif

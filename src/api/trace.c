@@ -82,8 +82,8 @@ static void name_tile(struct simulation *s, const struct sym *sym, const struct 
                                  .symbol = sym};
     if (tile) {
         bool plain;
-        m.layout = layout_words(&s->arena, tile->layout);
-        m.places = layout_places(&s->arena, tile, m.address, &plain);
+        m.layout = layouts_words(&s->arena, tile->layout);
+        m.places = layouts_places(&s->arena, tile, m.address, &plain);
         m.places = plain ? NULL : m.places;
     }
     sim_trace_name(s->trace, &m);
@@ -137,7 +137,7 @@ static void hold(struct simulation *s, const struct ptx_function *f, const struc
     v.word_bytes = bits <= 16 ? 2 : bits / 8;
     if (held->layout) {
         v.elements = layout_in_extent(held->layout, AXIS_REG);
-        v.element = layout_elements(&s->arena, held->layout, t->rank, t->extent);
+        v.element = layouts_elements(&s->arena, held->layout, t->rank, t->extent);
     }
     sim_trace_hold(s->trace, &v);
 }

@@ -15,7 +15,7 @@
 static void add_value(struct text *out, const char *name, struct literal v)
 {
     text_printf(out, "%s%s=", out->length ? "," : "", name);
-    add_literal(out, v);
+    resolve_add_literal(out, v);
 }
 
 const char *launch_tunes_text(struct arena *a, const tw_launch *l)
@@ -56,7 +56,7 @@ static void shape_texts(struct arena *a, const tw_launch *l, tw_tuned *key)
         if (v.is_float)
             add_value(&shape, param->name, v);
         else
-            size_range_add(&shape, param->name, size_range_of(v.i, param->is_static));
+            tune_size_range_add(&shape, param->name, tune_size_range_of(v.i, param->is_static));
     }
     key->shape = shape.data;
     key->sizes = sizes.data;
@@ -80,7 +80,7 @@ const char *gpu_device(struct arena *a, tw_context *ctx)
     return context_gpu(ctx, &gpu) == TW_OK ? cuda_describe(gpu)->name : NULL;
 }
 
-const char *kernel_program(struct arena *a, struct arena *scratch, const tw_kernel *k)
+const char *tuning_kernel_program(struct arena *a, struct arena *scratch, const tw_kernel *k)
 {
     const struct lang_sources *texts = lang_program(k->module->parsed);
     return arena_printf(a, "%016" PRIx64,
@@ -105,7 +105,7 @@ tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out)
         .why = "",
         .version = TW_VERSION,
     };
-    out->program = kernel_program(a, &l->ctx->scratch, l->kernel);
+    out->program = tuning_kernel_program(a, &l->ctx->scratch, l->kernel);
     shape_texts(a, l, out);
     return out->device ? TW_OK : TW_UNSUPPORTED;
 }
@@ -140,7 +140,7 @@ tw_status tw_launch_tuning_key(tw_launch *l, const char *device, tw_tuned *out)
 bool tw_shape_next(const char **at, char name[64], int64_t *low, int64_t *high, int *divisor)
 {
     struct size_range r;
-    if (!at || !*at || !**at || !size_range_read(at, name, 64, &r))
+    if (!at || !*at || !**at || !tune_size_range_read(at, name, 64, &r))
         return false;
     *low = r.low;
     *high = r.high;
@@ -202,10 +202,10 @@ tw_status host_estimate(tw_launch *l, struct kernel *ir, struct text *text, tw_e
 static void find_occupancy(const struct tuning_call *call, tw_estimate *e)
 {
     const struct target *t = call->launch->kernel->device;
-    struct occupancy_limits has = occupancy_limits_of(t, call->multiprocessors);
+    struct occupancy_limits has = model_occupancy_limits_of(t, call->multiprocessors);
     struct block_needs needs = {e->shared_bytes, e->registers, e->threads, e->blocks};
-    e->resident = occupancy_blocks(&has, &needs);
-    e->cost = occupancy_cost(&has, &needs);
+    e->resident = model_occupancy_blocks(&has, &needs);
+    e->cost = model_occupancy_cost(&has, &needs);
 }
 
 static void find_grid(const tw_launch *l, const struct kernel *ir, int64_t grid[3], tw_estimate *e)

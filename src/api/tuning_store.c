@@ -282,13 +282,13 @@ static struct store_row filter_of(const tw_tuned *t)
     return filter;
 }
 
-const tw_context *store_context(const tw_store *s)
+const tw_context *tuning_store_context(const tw_store *s)
 {
     return s->ctx;
 }
 
-tw_status store_rows(tw_store *s, struct arena *a, const tw_tuned *filter, tw_tuned **rows,
-                     int *count)
+tw_status tuning_store_rows(tw_store *s, struct arena *a, const tw_tuned *filter, tw_tuned **rows,
+                            int *count)
 {
     return select_rows(s, a, filter_of(filter), rows, count);
 }
@@ -348,7 +348,8 @@ tw_status tw_store_forget(tw_store *s, const tw_tuned *filter, int *count)
 /* Returns true if b tells more about this launch than a. */
 static bool serves_better(const tw_tuned *key, const tw_tuned *a, const tw_tuned *b)
 {
-    double to_a = shape_distance(key->shape, a->shape), to_b = shape_distance(key->shape, b->shape);
+    double to_a = tune_shape_distance(key->shape, a->shape),
+           to_b = tune_shape_distance(key->shape, b->shape);
     if (to_a != to_b)
         return to_b < to_a;
     /* Times of another version's code tell little about this version. */
@@ -425,7 +426,7 @@ static const tw_tuned *best_row(const struct store_call *call, const tw_tuned *k
 {
     const tw_tuned *best = NULL;
     for (int i = 0; i < count; i++) {
-        double distance = shape_distance(key->shape, rows[i].shape);
+        double distance = tune_shape_distance(key->shape, rows[i].shape);
         if (distance < 0 || (distance > 0 && !call->nearest) || !is_whole(call, &rows[i], values))
             continue;
         if (!best || serves_better(key, best, &rows[i]))

@@ -100,7 +100,7 @@ static void blame_unlisted(struct arena *a, struct diag *d, const struct lang_ke
             diag_keep_first(d, errors);
         first = false;
         text_init(&value, a);
-        add_literal(&value, c->tunes[t]);
+        resolve_add_literal(&value, c->tunes[t]);
         diag_note(d, tune->loc, "`%s` was set to %s, which is not in its list", tune->name,
                   value.data);
     }
@@ -197,7 +197,7 @@ struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel 
     if (emit_kernel(a, ir, &options, &k->module->ctx->diag, out))
         return out;
     if (out->excess != LOWER_FITS)
-        note_fitting(k, c, statics_known, out->excess);
+        fit_note(k, c, statics_known, out->excess);
     return NULL;
 }
 
@@ -330,7 +330,7 @@ tw_status variant_for(tw_kernel *k, const struct choice *c, struct variant **out
     return status;
 }
 
-void variants_free(tw_kernel *k)
+void variant_free_all(tw_kernel *k)
 {
     while (k->variants) {
         struct variant *v = k->variants;

@@ -25,7 +25,7 @@ static tw_expression expression_of(struct written_call *c, const struct node *n)
 {
     bool named = n->kind == N_NAME, literal = n->kind == N_INT;
     tw_expression e = {.length = (int)n->loc.length, .is_number = literal};
-    line_starts_find(&c->kernel->module->arena, &c->lines, n->loc, &e.line, &e.column);
+    loc_line_starts_find(&c->kernel->module->arena, &c->lines, n->loc, &e.line, &e.column);
     e.name = named ? n->text : NULL;
     e.number = literal ? n->i : 0;
     if (n->kind == N_BINARY && n->height <= MOST_HEIGHT) {
@@ -41,7 +41,7 @@ static tw_shared_array array_of(struct written_call *c, const struct lang_shared
     const struct node *n = s->declared;
     tw_shared_array out = {
         .name = n->text, .by_element = s->by_element, .element_count = (int)s->elements.count};
-    line_starts_find(&c->kernel->module->arena, &c->lines, n->loc, &out.line, &out.column);
+    loc_line_starts_find(&c->kernel->module->arena, &c->lines, n->loc, &out.line, &out.column);
     for (const struct node *d = n->dims; d && out.rank < TW_MAX_RANK; d = d->next)
         out.extents[out.rank++] = expression_of(c, d);
     tw_element *list = arena_array(&c->kernel->module->arena, tw_element, out.element_count + 1);

@@ -225,8 +225,8 @@ static void find_line_starts(struct arena *a, struct line_starts *lines,
         vec_push(a, &lines->starts, (size_t)(p - text) + 1);
 }
 
-void line_starts_find(struct arena *a, struct line_starts *lines, struct loc at, int *line,
-                      int *column)
+void loc_line_starts_find(struct arena *a, struct line_starts *lines, struct loc at, int *line,
+                          int *column)
 {
     *line = *column = 1;
     if (!at.source)
@@ -382,7 +382,7 @@ static void render_one(struct text *out, struct line_starts *lines, const struct
         text_add(out, "\033[1m");
     if (one->loc.source) {
         int line, column;
-        line_starts_find(out->arena, lines, one->loc, &line, &column);
+        loc_line_starts_find(out->arena, lines, one->loc, &line, &column);
         const char *name = one->loc.source->name;
         text_printf(out, "%s:%d:%d: ", name ? text_shown(out->arena, name, SHOWN_LINE) : "<text>",
                     line, column);
@@ -445,7 +445,7 @@ static bool same_but_case(const char *a, const char *b)
     return *a == *b;
 }
 
-const char *nearest_name(const char *name, const char *const *names, size_t count)
+const char *text_nearest(const char *name, const char *const *names, size_t count)
 {
     int length = (int)strlen(name);
     int best = length / 3 > 1 ? length / 3 : 1;

@@ -117,8 +117,8 @@ struct line_starts {
     VEC(size_t) starts;
 };
 /* Returns the same as loc_line_column; the first look-up in a source reads all of its text. */
-void line_starts_find(struct arena *a, struct line_starts *lines, struct loc at, int *line,
-                      int *column);
+void loc_line_starts_find(struct arena *a, struct line_starts *lines, struct loc at, int *line,
+                          int *column);
 /* The range from the start of a to the end of b. */
 struct loc loc_join(struct loc a, struct loc b);
 #define LOC_NONE ((struct loc){0})
@@ -134,6 +134,6 @@ void diagnostic_render_at(struct text *out, struct line_starts *lines, const str
 
 /* Returns the nearest of `count` names within a third of the name's length (at least 1 edit), or
  * NULL. */
-const char *nearest_name(const char *name, const char *const *names, size_t count);
+const char *text_nearest(const char *name, const char *const *names, size_t count);
 
 #endif

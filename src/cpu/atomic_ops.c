@@ -125,7 +125,7 @@ FLOATS(f64, double, double, , )
     [AT(CAS)] = u##_cas, [OP_ARRIVE - OP_ATOMIC_ADD] = u##_arrive
 #define ORDER(t) [AT(MIN)] = t##_min, [AT(MAX)] = t##_max
 
-atomic_fn *atomic_op(enum op op, enum dtype t)
+atomic_fn *cpu_atomic_op(enum op op, enum dtype t)
 {
     static atomic_fn *const table[DT_COUNT][OP_ARRIVE - OP_ATOMIC_ADD + 1] = {
         [DT_I32] = {BITS(u32), ORDER(i32), [AT(ADD)] = u32_add},

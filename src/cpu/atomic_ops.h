@@ -10,6 +10,6 @@
 typedef void atomic_fn(void *memory, void *old, const void *value, const void *desired);
 
 /* Returns the function for an op and a type; NULL: the type does not have this atomic. */
-atomic_fn *atomic_op(enum op op, enum dtype t);
+atomic_fn *cpu_atomic_op(enum op op, enum dtype t);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* --- peers --- */
 
-struct frame *cluster_block(struct frame *f, int rank, const struct sym *sym, struct loc loc)
+struct frame *clusters_block(struct frame *f, int rank, const struct sym *sym, struct loc loc)
 {
     int blocks = kernel_cluster_blocks(f->program->kernel);
     if (rank < 0 || rank >= blocks) {
@@ -34,11 +34,11 @@ struct frame *cluster_block(struct frame *f, int rank, const struct sym *sym, st
     return of;
 }
 
-struct frame *cluster_frame(struct frame *f, const struct access *a, struct loc loc)
+struct frame *clusters_frame(struct frame *f, const struct access *a, struct loc loc)
 {
     if (a->peer == NO_SLOT)
         return f;
-    return cluster_block(f, *(const int32_t *)frame_at(f, a->peer), a->sym, loc);
+    return clusters_block(f, *(const int32_t *)frame_at(f, a->peer), a->sym, loc);
 }
 
 void step_cluster_sync(struct frame *f, const struct instr *in)
@@ -95,7 +95,7 @@ static void report_waiting(const struct cluster_pool *p, struct frame *f)
     int other = 0;
     if (!f->at_sync) {
         f->state = FRAME_READY;
-        roles_deadlock(f);
+        exec_roles_deadlock(f);
         return;
     }
     while (other < p->blocks - 1 && f->cluster[other].syncs >= f->syncs)
@@ -142,7 +142,7 @@ static struct frame *run_cluster(const struct cluster_pool *p, struct frame *fra
     struct frame *faulted = NULL;
     bool progress = true;
     for (int alive = 1; alive > 0 && !faulted && progress;) {
-        if (launch_was_cancelled(p->launch))
+        if (workers_were_cancelled(p->launch))
             return NULL;
         faulted = run_round(frames, p->blocks, &alive, &progress);
     }
@@ -169,11 +169,11 @@ static void work(void *user, int index)
     atomic_fetch_or(&p->manned, made == p->blocks);
     if (profile)
         profile_begin(profile);
-    while (made == p->blocks && p->faults[index].kind == CPU_OK && !launch_was_cancelled(l)) {
+    while (made == p->blocks && p->faults[index].kind == CPU_OK && !workers_were_cancelled(l)) {
         int64_t cluster = atomic_fetch_add(&p->next, 1);
         if (cluster >= p->clusters)
             break;
-        launch_tell_progress(l, p->blocks);
+        workers_tell_progress(l, p->blocks);
         for (int i = 0; i < p->blocks; i++)
             begin_block(p, &frames[i], cluster, i);
         const struct frame *faulted = run_cluster(p, frames);

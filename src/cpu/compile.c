@@ -28,14 +28,14 @@ void compile_error(struct compiler *c, const char *format, ...)
 
 /* --- instructions --- */
 
-struct instr *emit_step(struct compiler *c, step_fn *step)
+struct instr *compile_add_step(struct compiler *c, step_fn *step)
 {
     struct instr in = {.step = step, .mask = NO_SLOT, .loc = c->loc};
     vec_push(c->arena, &c->code, in);
     return &c->code.data[c->code.count - 1];
 }
 
-void label_place(struct compiler *c, struct label *l)
+void compile_label_place(struct compiler *c, struct label *l)
 {
     l->placed = true;
     l->pc = c->labelled = (uint32_t)c->code.count;
@@ -43,10 +43,10 @@ void label_place(struct compiler *c, struct label *l)
         c->code.data[l->uses.data[i]].n = l->pc;
 }
 
-void emit_jump(struct compiler *c, step_fn *step, uint32_t condition, struct label *l)
+void compile_add_jump(struct compiler *c, step_fn *step, uint32_t condition, struct label *l)
 {
     uint32_t pc = (uint32_t)c->code.count;
-    struct instr *in = emit_step(c, step);
+    struct instr *in = compile_add_step(c, step);
     in->a = condition;
     in->n = l->pc;
     if (step == step_jump_none)
@@ -55,15 +55,15 @@ void emit_jump(struct compiler *c, step_fn *step, uint32_t condition, struct lab
         vec_push(c->arena, &l->uses, pc);
 }
 
-void emit_leave_if_none(struct compiler *c)
+void compile_add_leave_if_none(struct compiler *c)
 {
     if (c->mask != NO_SLOT)
-        emit_jump(c, step_jump_none, c->mask, c->region->end);
+        compile_add_jump(c, step_jump_none, c->mask, c->region->end);
 }
 
 /* --- memory --- */
 
-uint32_t memory_new(struct compiler *c, size_t bytes)
+uint32_t compile_memory_new(struct compiler *c, size_t bytes)
 {
     size_t at = c->top;
     size_t end = (at + bytes + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
@@ -78,7 +78,7 @@ uint32_t memory_new(struct compiler *c, size_t bytes)
     return (uint32_t)at;
 }
 
-int64_t value_elements(const struct value *v)
+int64_t compile_value_elements(const struct value *v)
 {
     int64_t n = 1;
     for (int i = 0; i < v->rank; i++)
@@ -86,13 +86,13 @@ int64_t value_elements(const struct value *v)
     return n;
 }
 
-size_t value_bytes(const struct value *v)
+size_t compile_value_bytes(const struct value *v)
 {
-    return (size_t)value_elements(v) * v->lanes * dtype_size(v->dtype);
+    return (size_t)compile_value_elements(v) * v->lanes * dtype_size(v->dtype);
 }
 
-struct value value_new(struct compiler *c, enum dtype t, int rank, const int64_t *extent,
-                       uint32_t lanes)
+struct value compile_value_new(struct compiler *c, enum dtype t, int rank, const int64_t *extent,
+                               uint32_t lanes)
 {
     struct value v = {.dtype = t, .rank = rank, .lanes = lanes};
     size_t bytes = lanes * dtype_size(t);
@@ -103,16 +103,16 @@ struct value value_new(struct compiler *c, enum dtype t, int rank, const int64_t
         else
             bytes = bytes > SIZE_MAX / (size_t)extent[i] ? SIZE_MAX : bytes * (size_t)extent[i];
     }
-    v.at = memory_new(c, bytes);
+    v.at = compile_memory_new(c, bytes);
     return v;
 }
 
-struct value value_of_type(struct compiler *c, const struct type *t, uint32_t lanes)
+struct value compile_value_of_type(struct compiler *c, const struct type *t, uint32_t lanes)
 {
-    return value_new(c, t->dtype, t->rank, t->extent, lanes);
+    return compile_value_new(c, t->dtype, t->rank, t->extent, lanes);
 }
 
-void dense_strides(int rank, const int64_t *extent, int64_t innermost, int64_t *stride)
+void compile_dense_strides(int rank, const int64_t *extent, int64_t innermost, int64_t *stride)
 {
     int64_t step = innermost;
     for (int i = rank - 1; i >= 0; i--) {
@@ -121,7 +121,7 @@ void dense_strides(int rank, const int64_t *extent, int64_t innermost, int64_t *
     }
 }
 
-bool value_same_shape(const struct value *a, const struct value *b)
+bool compile_value_same_shape(const struct value *a, const struct value *b)
 {
     if (a->rank != b->rank || a->lanes != b->lanes)
         return false;
@@ -133,7 +133,7 @@ bool value_same_shape(const struct value *a, const struct value *b)
 
 /* --- constants --- */
 
-struct value value_constant(struct compiler *c, enum dtype t, struct literal v)
+struct value compile_value_constant(struct compiler *c, enum dtype t, struct literal v)
 {
     struct value out = {.dtype = t, .lanes = 1};
     uint64_t bits = 0;
@@ -183,7 +183,7 @@ static const struct sym *array_of(const struct sym *view)
  * op. */
 static void note_touch(struct survey *s, const struct sym *view, enum op op)
 {
-    struct slot *slot = slot_of(s->c, array_of(view));
+    struct slot *slot = compile_slot_of(s->c, array_of(view));
     s->serial |=
         slot->touched && slot->touch != op && (op_is_atomic(op) || op_is_atomic(slot->touch));
     slot->touched = true;
@@ -232,9 +232,9 @@ static void weigh_expr(void *user, struct expr **at)
 {
     struct splits *s = user;
     const struct expr *e = *at;
-    int64_t lanes = s->c->lanes, by = thread_divisor(s->c, e);
+    int64_t lanes = s->c->lanes, by = compile_thread_divisor(s->c, e);
     if (e->op == OP_REF)
-        by = slot_of(s->c, e->sym)->split_by;
+        by = compile_slot_of(s->c, e->sym)->split_by;
     if (by <= 1 || by >= lanes || lanes % by != 0)
         return;
     s->found = by;
@@ -263,7 +263,7 @@ static void weigh_list(struct splits *s, const struct stmt *first)
         s->found = 0;
         stmt_expressions(&own, weigh_root, s);
         if (st->kind == STMT_DECL)
-            slot_of(s->c, st->sym)->split_by = s->found;
+            compile_slot_of(s->c, st->sym)->split_by = s->found;
         s->weight *= loop && weight < INT32_MAX ? 8 : 1;
         weigh_list(s, st->body);
         weigh_list(s, st->otherwise);
@@ -320,20 +320,20 @@ static void survey_stmt(void *user, struct stmt *st)
         return;
     s->c->has_unrolled |= st->kind == STMT_FOR && st->unroll == UNROLL_FULL;
     if (st->kind == STMT_DECL && st->value && st->value->op == OP_THREAD && st->value->axis == 0)
-        slot_of(s->c, st->sym)->is_thread = true;
+        compile_slot_of(s->c, st->sym)->is_thread = true;
     if (st->kind == STMT_DECL && st->value && st->value->op == OP_BLOCK && st->sym->type.rank == 0)
-        slot_of(s->c, st->sym)->block_axis = 1 + st->value->axis;
+        compile_slot_of(s->c, st->sym)->block_axis = 1 + st->value->axis;
     if (st->kind == STMT_ASSIGN && st->target->op == OP_REF)
-        slot_of(s->c, st->target->sym)->assigned = true;
+        compile_slot_of(s->c, st->target->sym)->assigned = true;
     if (st->kind == STMT_DECL || (st->kind == STMT_ASSIGN && st->target->op == OP_REF)) {
         const struct sym *to = st->kind == STMT_DECL ? st->sym : st->target->sym;
-        slot_of(s->c, to)->gets_dot |= st->value && st->value->op == OP_DOT;
+        compile_slot_of(s->c, to)->gets_dot |= st->value && st->value->op == OP_DOT;
     }
     s->is_effect = st->kind == STMT_EFFECT;
     stmt_expressions(st, survey_root, s);
     if (st->kind != STMT_ASYNC_COPY || st->target->sym->storage == ST_VIEW)
         return;
-    slot_of(s->c, st->target->sym)->async = true;
+    compile_slot_of(s->c, st->target->sym)->async = true;
     int64_t bytes = type_elements(&st->value->type) * (int64_t)dtype_size(st->value->type.dtype);
     if (bytes > s->async_bytes)
         s->async_bytes = bytes;
@@ -348,7 +348,7 @@ static int compare_slots(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-struct slot *slot_of(const struct compiler *c, const struct sym *s)
+struct slot *compile_slot_of(const struct compiler *c, const struct sym *s)
 {
     struct slot key = {.sym = s};
     return bsearch(&key, c->slots, c->slot_count, sizeof key, compare_slots);
@@ -386,13 +386,13 @@ static void lay_image(struct compiler *c, size_t nodes)
 {
     if (c->has_unrolled && !c->plain)
         nodes += MOST_UNROLLED;
-    memory_new(c, (2 * nodes + 64) * sizeof(uint64_t));
+    compile_memory_new(c, (2 * nodes + 64) * sizeof(uint64_t));
     c->constants_end = c->top;
     for (int i = 0; i < 3; i++)
-        c->thread_at[i] = memory_new(c, c->lanes * sizeof(int32_t));
+        c->thread_at[i] = compile_memory_new(c, c->lanes * sizeof(int32_t));
     for (int i = 0; i < 3; i++)
         c->program->lane_at[i] =
-            c->split > 0 ? memory_new(c, c->lanes * sizeof(int32_t)) : c->thread_at[i];
+            c->split > 0 ? compile_memory_new(c, c->lanes * sizeof(int32_t)) : c->thread_at[i];
     c->image = arena_alloc(c->arena, c->top);
     c->program->image = c->image;
     c->program->image_bytes = c->top;
@@ -418,8 +418,8 @@ static void lay_params(struct compiler *c)
         *out = (struct scalar_slot){NO_SLOT, s->type.dtype};
         if (s->is_pointer)
             continue;
-        struct value v = value_new(c, s->type.dtype, 0, NULL, 1);
-        slot_of(c, s)->value = v;
+        struct value v = compile_value_new(c, s->type.dtype, 0, NULL, 1);
+        compile_slot_of(c, s)->value = v;
         out->at = v.at;
     }
 }
@@ -441,16 +441,16 @@ static void lay_shared(struct compiler *c)
         if (s->storage != ST_SHARED)
             continue;
         if (s->offset >= 0) {
-            slot_of(c, s)->shared_at = (uint32_t)s->offset;
+            compile_slot_of(c, s)->shared_at = (uint32_t)s->offset;
             continue;
         }
         end = (end + 15) / 16 * 16;
         if (end > MOST_FRAME_BYTES)
             break;
-        slot_of(c, s)->shared_at = (uint32_t)end;
+        compile_slot_of(c, s)->shared_at = (uint32_t)end;
         end += tile_bytes(s);
     }
-    c->program->shared_at = memory_new(c, end);
+    c->program->shared_at = compile_memory_new(c, end);
 }
 
 static void lay_frame(struct compiler *c, const struct survey *s)
@@ -458,15 +458,15 @@ static void lay_frame(struct compiler *c, const struct survey *s)
     struct cpu_program *p = c->program;
     lay_image(c, s->nodes);
     lay_params(c);
-    p->block_at = memory_new(c, 3 * sizeof(int32_t));
-    p->grid_at = memory_new(c, 3 * sizeof(int32_t));
+    p->block_at = compile_memory_new(c, 3 * sizeof(int32_t));
+    p->grid_at = compile_memory_new(c, 3 * sizeof(int32_t));
     if (c->kernel->cluster[0] > 0)
-        p->cluster_at = memory_new(c, 4 * sizeof(int32_t));
-    p->scratch_at = memory_new(c, (size_t)c->lanes * 17);
-    c->async_buffer = memory_new(c, (size_t)s->async_bytes);
+        p->cluster_at = compile_memory_new(c, 4 * sizeof(int32_t));
+    p->scratch_at = compile_memory_new(c, (size_t)c->lanes * 17);
+    c->async_buffer = compile_memory_new(c, (size_t)s->async_bytes);
     lay_shared(c);
     packed_survey(c);
-    slow_operands(c);
+    compile_slow_operands(c);
 }
 
 struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, bool any_bits,
@@ -502,7 +502,7 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     stmt_walk(k->body, survey_stmt, &s);
     p->serial = s.serial;
     if (s.serial)
-        note_slow(&c, CPU_SLOW_ONE_WORKER, s.serial_at, s.serial_at, NULL);
+        compile_note_slow(&c, CPU_SLOW_ONE_WORKER, s.serial_at, s.serial_at, NULL);
     p->has_locks = s.locks;
     p->streams = !s.waits;
     c.split = choose_split(&c);
@@ -530,7 +530,7 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     p->product_count = (uint32_t)c.products.count;
     p->packed = c.packed.data;
     p->packed_count = (uint32_t)c.packed.count;
-    slow_program(&c);
+    compile_slow_program(&c);
     if (!c.why)
         return p;
     *why = c.why;

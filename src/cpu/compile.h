@@ -143,8 +143,9 @@ struct compiler {
     struct slot *slots;        /* sorted by sym */
     size_t slot_count;
     unsigned char *image;
-    bool divides_powers;         /* the store divides powers of a step_row_map (ROW_QUOTIENTS) */
-    struct number_map *varying;  /* results of expr_varying, by expression with two operands */
+    bool divides_powers; /* the store divides powers of a step_row_map (ROW_QUOTIENTS) */
+    struct number_map
+        *varying; /* results of compile_expr_varying, by expression with two operands */
     struct name_table constants; /* key: struct constant; number: offset in the image */
     uint32_t constants_end, thread_at[3];
     int64_t split; /* divisor of thread.x in a block with one axis; 0: it is not divided */
@@ -194,28 +195,29 @@ enum { MOST_UNROLLED_LOOP = 1024, MOST_UNROLLED = 8192 };
 __attribute__((format(printf, 2, 3)))
 #endif
 void compile_error(struct compiler *c, const char *format, ...);
-struct instr *emit_step(struct compiler *c, step_fn *step); /* valid until the next call */
-void label_place(struct compiler *c, struct label *l);
-void emit_jump(struct compiler *c, step_fn *step, uint32_t condition, struct label *l);
+struct instr *compile_add_step(struct compiler *c, step_fn *step); /* valid until the next call */
+void compile_label_place(struct compiler *c, struct label *l);
+void compile_add_jump(struct compiler *c, step_fn *step, uint32_t condition, struct label *l);
 /* Emits a jump to the end of the region, taken when none of its lanes run any more. */
-void emit_leave_if_none(struct compiler *c);
-struct slot *slot_of(const struct compiler *c, const struct sym *s);
+void compile_add_leave_if_none(struct compiler *c);
+struct slot *compile_slot_of(const struct compiler *c, const struct sym *s);
 
-uint32_t memory_new(struct compiler *c, size_t bytes);
-struct value value_new(struct compiler *c, enum dtype t, int rank, const int64_t *extent,
-                       uint32_t lanes);
-struct value value_of_type(struct compiler *c, const struct type *t, uint32_t lanes);
-struct value value_constant(struct compiler *c, enum dtype t, struct literal v);
-int64_t value_elements(const struct value *v);
-size_t value_bytes(const struct value *v);
+uint32_t compile_memory_new(struct compiler *c, size_t bytes);
+struct value compile_value_new(struct compiler *c, enum dtype t, int rank, const int64_t *extent,
+                               uint32_t lanes);
+struct value compile_value_of_type(struct compiler *c, const struct type *t, uint32_t lanes);
+struct value compile_value_constant(struct compiler *c, enum dtype t, struct literal v);
+int64_t compile_value_elements(const struct value *v);
+size_t compile_value_bytes(const struct value *v);
 /* Computes row-major strides; `innermost`: elements from one to the next along the last axis. */
-void dense_strides(int rank, const int64_t *extent, int64_t innermost, int64_t *stride);
-bool value_same_shape(const struct value *a, const struct value *b); /* also compares lanes */
+void compile_dense_strides(int rank, const int64_t *extent, int64_t innermost, int64_t *stride);
+bool compile_value_same_shape(const struct value *a,
+                              const struct value *b); /* also compares lanes */
 
 /* --- compile_expr.c --- */
 
 /* Returns whether e has a value for each thread. */
-bool expr_varying(const struct compiler *c, const struct expr *e);
+bool compile_expr_varying(const struct compiler *c, const struct expr *e);
 /* Compiles e and returns its value. If `into` is given and usable (the result then has the shape
  * and type of e), the value is in *into; otherwise it may be anywhere, also in a variable.
  * Temporaries stay on the stack; the caller frees them. */
@@ -223,27 +225,29 @@ struct value compile_expr(struct compiler *c, const struct expr *e, const struct
 /* Compiles e like compile_expr; converts, broadcasts and spreads the value over lanes as *to
  * requires. The value is in *to if `to->at` is given. */
 void compile_into(struct compiler *c, const struct expr *e, const struct value *to);
-struct value value_convert(struct compiler *c, struct value v, enum dtype t);
+struct value compile_value_convert(struct compiler *c, struct value v, enum dtype t);
 /* Returns the place for e's result: *into if that has e's shape, otherwise a new value. */
-struct value result_place(struct compiler *c, const struct expr *e, const struct value *into);
+struct value compile_result_place(struct compiler *c, const struct expr *e,
+                                  const struct value *into);
 /* Emits dst = src, converted, broadcast and spread over lanes. */
-void value_transfer(struct compiler *c, const struct value *dst, const struct value *src);
+void compile_value_transfer(struct compiler *c, const struct value *dst, const struct value *src);
 /* Returns v in the shape, type and lanes of *like; returns v itself if it has them already. */
-struct value value_like(struct compiler *c, struct value v, const struct value *like);
+struct value compile_value_like(struct compiler *c, struct value v, const struct value *like);
 /* Emits dst = src in the lanes where the current mask runs. */
-void value_assign(struct compiler *c, const struct value *dst, const struct value *src);
+void compile_value_assign(struct compiler *c, const struct value *dst, const struct value *src);
 /* Emits an elementwise step. computed[i]: the type that operand i (0: the result) has in the
  * routine. */
-void emit_elementwise(struct compiler *c, elementwise_fn *kernel, int operands,
-                      const struct value *values, const enum dtype *computed);
-uint32_t mask_new(struct compiler *c);
+void compile_add_elementwise(struct compiler *c, elementwise_fn *kernel, int operands,
+                             const struct value *values, const enum dtype *computed);
+uint32_t compile_mask_new(struct compiler *c);
 /* Emits a mask: dst = the lanes of `mask` where the condition holds (step_mask_and) or does not
  * hold. */
-void emit_mask(struct compiler *c, step_fn *step, uint32_t dst, uint32_t mask, uint32_t condition);
+void compile_add_mask(struct compiler *c, step_fn *step, uint32_t dst, uint32_t mask,
+                      uint32_t condition);
 
 /* Returns whether e has no effect and no fault, so that it may be computed where its value is
  * not needed. */
-bool expr_harmless(const struct compiler *c, const struct expr *e);
+bool compile_expr_harmless(const struct compiler *c, const struct expr *e);
 
 /* An operation on each element: the routine, and the types that the result (0) and the operands
  * have in it. */
@@ -253,25 +257,26 @@ struct operation {
     enum dtype types[MOST_OPERANDS];
 };
 /* Describes the operation of e. false: e is another kind of expression (or philox, or a cast). */
-bool describe_operation(const struct compiler *c, const struct expr *e, struct operation *o);
+bool compile_describe_operation(const struct compiler *c, const struct expr *e,
+                                struct operation *o);
 /* Returns whether e divides integers by a divisor that may be 0. */
-bool needs_divisor_check(const struct compiler *c, const struct expr *e);
+bool compile_needs_divisor_check(const struct compiler *c, const struct expr *e);
 
 /* --- compile_chain.c --- */
 
 /* Returns whether e is an elementwise operation on tiles that one step can execute together with
  * others. */
-bool is_chain(const struct compiler *c, const struct expr *e);
+bool compile_is_chain(const struct compiler *c, const struct expr *e);
 struct value compile_chain(struct compiler *c, const struct expr *e, const struct value *into);
 /* Returns whether `target = value` may be a chain that ends in memory, or a row that can be
  * stored in the same way. */
-bool store_takes_chain(const struct compiler *c, const struct expr *target,
-                       const struct expr *value);
-/* Compiles a store that store_takes_chain accepts. false: the chain is too large for one step;
+bool compile_store_takes_chain(const struct compiler *c, const struct expr *target,
+                               const struct expr *value);
+/* Compiles a store that compile_store_takes_chain accepts. false: the chain is too large for one step;
  * nothing was emitted. */
 bool compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value);
 /* Returns whether e is a reduction of the rows of a chain. */
-bool reduce_takes_chain(const struct compiler *c, const struct expr *e);
+bool compile_reduce_takes_chain(const struct compiler *c, const struct expr *e);
 struct chain_reduction {
     reduce_fn *reduce;
     reduce_add_fn *add;
@@ -286,29 +291,29 @@ bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct
 
 /* Returns whether e is a constant, and stores it in *out. A counter of a loop that is being
  * unrolled is one. */
-bool expr_constant(const struct compiler *c, const struct expr *e, struct literal *out);
+bool compile_expr_constant(const struct compiler *c, const struct expr *e, struct literal *out);
 /* Stores the value of e in *out if no step is needed for it: e is a constant, or an expression
  * plus the constant 0. */
 bool compile_known(struct compiler *c, const struct expr *e, struct value *out);
 /* Returns whether the integer scalar e is affine: its value in the first lane, plus step[i] for
  * each step along thread axis i. Sums wrap as i32. */
-bool expr_affine(const struct compiler *c, const struct expr *e, int64_t *step);
+bool compile_expr_affine(const struct compiler *c, const struct expr *e, int64_t *step);
 /* Returns whether e is thread.x, or a variable that is declared as thread.x (it may be assigned
  * later). */
-bool expr_is_thread(const struct compiler *c, const struct expr *e);
+bool compile_expr_is_thread(const struct compiler *c, const struct expr *e);
 /* Returns n if e is thread.x / n or thread.x % n, also when written as a shift or a mask; 0: e
  * is another expression. */
-int64_t thread_divisor(const struct compiler *c, const struct expr *e);
+int64_t compile_thread_divisor(const struct compiler *c, const struct expr *e);
 /* Compiles the value that an affine expression has in the first lane; the result is uniform. */
 struct value compile_first_lane(struct compiler *c, const struct expr *e);
 /* Notes whether the variable declared by s is affine. */
-void note_affine(struct compiler *c, const struct stmt *s);
+void compile_note_affine(struct compiler *c, const struct stmt *s);
 /* Returns the number of turns of a loop that may be unrolled and whose counter is known at each
  * turn; *nodes: the nodes that unrolling makes. 0: the loop is not such a loop. */
-int64_t loop_known_turns(struct compiler *c, const struct stmt *s, size_t *nodes);
-/* Sets the known counter to its first value (counter_start) or to its next one (counter_step). */
-void counter_start(struct compiler *c, const struct stmt *s);
-void counter_step(struct compiler *c, const struct stmt *s);
+int64_t compile_loop_known_turns(struct compiler *c, const struct stmt *s, size_t *nodes);
+/* Sets the known counter to its first value (compile_counter_start) or to its next one (compile_counter_step). */
+void compile_counter_start(struct compiler *c, const struct stmt *s);
+void compile_counter_step(struct compiler *c, const struct stmt *s);
 
 /* --- compile_mask.c --- */
 
@@ -331,7 +336,7 @@ struct value compile_shape(struct compiler *c, const struct expr *e, const struc
 
 /* Describes the access e: an ACCESS, or a REF to a whole tile. Its index values stay on the
  * stack. */
-struct access *access_new(struct compiler *c, const struct expr *e);
+struct access *compile_access_new(struct compiler *c, const struct expr *e);
 struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into);
 /* Emits the load *to = e in the lanes that run under `mask`; the other lanes keep their values,
  * or get the one value *rest. false: e is not a load that this step supports. */
@@ -344,16 +349,16 @@ void compile_lock(struct compiler *c, const struct expr *e);
 /* Emits the poisoning of a shared tile. whole: a REF to it. */
 void compile_shared_poison(struct compiler *c, const struct expr *whole);
 /* Stores in *out the value of a part of an array at a constant place, without a copy. */
-bool access_alias(struct compiler *c, const struct expr *e, struct value *out);
+bool compile_access_alias(struct compiler *c, const struct expr *e, struct value *out);
 
 /* Returns whether `a` loads a row of a view of which other blocks load other rows. */
-bool loads_row(const struct compiler *c, const struct access *a);
+bool compile_loads_row(const struct compiler *c, const struct access *a);
 /* Registers the access as one of a row of a view that may be dense at run time: struct
- * row_place. */
-void note_row_access(struct compiler *c, struct access *a);
+ * exec_row_place. */
+void compile_note_row_access(struct compiler *c, struct access *a);
 /* Returns a new row prefetch, so that the rows of the next block are fetched while this block
  * computes; NO_SLOT: there are too many. */
-uint32_t row_prefetch_new(struct compiler *c);
+uint32_t compile_row_prefetch_new(struct compiler *c);
 
 /* --- compile_row.c --- */
 
@@ -363,7 +368,7 @@ bool compile_shown_row(struct compiler *c, const struct stmt *s, const struct va
 /* Returns the slot (its value and shown_at) of such a row: of the variable that e names, if its
  * elements are in a view now; or of a row of a read-only view, whose address the emitted code
  * looks up here. Otherwise NULL. */
-const struct slot *shown_row(struct compiler *c, const struct expr *e);
+const struct slot *compile_row_as_shown(struct compiler *c, const struct expr *e);
 /* Emits the load of such a row into its own memory, for code that needs the elements in the
  * frame. */
 void compile_row_load(struct compiler *c, const struct sym *s);
@@ -371,7 +376,7 @@ void compile_row_load(struct compiler *c, const struct sym *s);
  * that s->row names, if the step maps one row and the set has a routine for both. */
 void compile_row_map(struct compiler *c, const struct stmt *s, const struct value *v);
 /* Returns the sum e that a step has computed with its row; NULL: none has. */
-const struct value *row_sum(const struct compiler *c, const struct expr *e);
+const struct value *compile_row_sum(const struct compiler *c, const struct expr *e);
 
 /* --- compile_packed.c --- */
 
@@ -416,43 +421,43 @@ bool compile_packed_decl(struct compiler *c, const struct stmt *s);
 struct value compile_dot(struct compiler *c, const struct expr *e, const struct value *into);
 /* Returns whether the loop may defer the product of s: its body has sum = dot(tile, tile, sum) once
  * or several times, in one form, and nothing else in the loop names the sum. */
-bool may_defer(const struct compiler *c, const struct stmt *loop, const struct stmt *s);
+bool compile_may_defer(const struct compiler *c, const struct stmt *loop, const struct stmt *s);
 /* Returns whether s is such a statement of the innermost loop, which defers its products. */
-bool deferral_takes(const struct compiler *c, const struct stmt *s);
+bool compile_deferral_takes(const struct compiler *c, const struct stmt *s);
 /* Begin and end a loop whose product may be deferred. */
-void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral *d);
-void deferral_end(struct compiler *c, struct deferral *d);
+void compile_deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral *d);
+void compile_deferral_end(struct compiler *c, struct deferral *d);
 /* Returns whether the declaration of the sum v need not set it to 0: a loop that defers its
  * products follows, and no statement before it names the sum. */
-bool sum_begins(struct compiler *c, const struct stmt *s, const struct value *v);
+bool compile_sum_begins(struct compiler *c, const struct stmt *s, const struct value *v);
 /* Compiles the store of a sum whose last product may be deferred; false: it is another store. */
 bool compile_sum_store(struct compiler *c, const struct expr *target);
-/* Emits the setting of the loop's sum to 0 that sum_begins left out, because its products will
+/* Emits the setting of the loop's sum to 0 that compile_sum_begins left out, because its products will
  * not be deferred. */
-void sum_settle(struct compiler *c, const struct stmt *loop);
+void compile_sum_settle(struct compiler *c, const struct stmt *loop);
 /* Returns the next statement of the list that names the symbol. */
-const struct stmt *next_mention(const struct stmt *s, const struct sym *sym);
+const struct stmt *compile_next_mention(const struct stmt *s, const struct sym *sym);
 
 /* --- compile_seen.c --- */
 
 /* Finds which part of the tile that s declares is seen, if a product is added to it. */
-void seen_survey(struct compiler *c, const struct stmt *s);
+void compile_seen_survey(struct compiler *c, const struct stmt *s);
 /* Emits, before statement s, the indices of stores that must be known by then. Called before
  * each statement. */
-void seen_place(struct compiler *c, const struct stmt *s);
+void compile_seen_place(struct compiler *c, const struct stmt *s);
 
 /* --- compile_slow.c: the reasons for which the fastest way is not taken --- */
 
 /* Notes a reason, once for each place. */
-void note_slow(struct compiler *c, enum cpu_slow slow, struct loc loc, struct loc cause,
-               const char *name);
+void compile_note_slow(struct compiler *c, enum cpu_slow slow, struct loc loc, struct loc cause,
+                       const char *name);
 /* Notes why operands of products are not packed, after packed_survey. */
-void slow_operands(struct compiler *c);
+void compile_slow_operands(struct compiler *c);
 /* Notes reasons that are known when the whole program is compiled, and gives it all reasons. */
-void slow_program(struct compiler *c);
+void compile_slow_program(struct compiler *c);
 /* Returns whether the body of the loop adds a product to a variable, so that compile_products
  * should take it. */
-bool slow_is_sum_of_products(const struct stmt *loop);
+bool compile_slow_is_sum_of_products(const struct stmt *loop);
 
 /* --- compile_sizes.c --- */
 
@@ -462,13 +467,13 @@ void compile_sizes(struct compiler *c);
 /* --- compile_role.c --- */
 
 /* Prepares a kernel with roles, before its statements are compiled. */
-void roles_open(struct compiler *c);
+void compile_roles_open(struct compiler *c);
 void compile_mbarrier(struct compiler *c, const struct sym *s);
 /* Compiles wait, expect or arrive. */
 void compile_phase(struct compiler *c, const struct expr *e);
 /* Describes one mbarrier; its index stays on the stack. */
-struct mbarrier_detail *mbarrier_new(struct compiler *c, const struct expr *e,
-                                     const struct expr *value); /* value: an i32, or NULL */
+struct mbarrier_detail *compile_mbarrier_new(struct compiler *c, const struct expr *e,
+                                             const struct expr *value); /* value: an i32, or NULL */
 void compile_role(struct compiler *c, const struct stmt *s);
 void compile_one_thread(struct compiler *c, const struct stmt *s);
 

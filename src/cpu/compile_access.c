@@ -8,7 +8,7 @@ static void dense(struct access *a, const int64_t *extent, int rank)
 {
     a->rank = rank;
     memcpy(a->extent, extent, (size_t)rank * sizeof *extent);
-    dense_strides(rank, extent, 1, a->stride);
+    compile_dense_strides(rank, extent, 1, a->stride);
 }
 
 static int view_rank(const struct sym *s)
@@ -21,7 +21,7 @@ static int view_rank(const struct sym *s)
 
 static void access_memory(struct compiler *c, struct access *a, const struct sym *s)
 {
-    const struct slot *slot = slot_of(c, s);
+    const struct slot *slot = compile_slot_of(c, s);
     a->sym = s;
     a->local_lanes = 1;
     if (s->storage == ST_VIEW) {
@@ -47,8 +47,8 @@ static void access_memory(struct compiler *c, struct access *a, const struct sym
  * not affine. */
 static bool affine_index(struct compiler *c, struct access_axis *axis, const struct index *index)
 {
-    if (c->plain || index->kind == IX_GATHER || !expr_varying(c, index->value) ||
-        !expr_affine(c, index->value, axis->step))
+    if (c->plain || index->kind == IX_GATHER || !compile_expr_varying(c, index->value) ||
+        !compile_expr_affine(c, index->value, axis->step))
         return false;
     for (int i = 0; i < 3; i++) {
         int64_t reach = axis->step[i] * ((int64_t)c->program->threads[i] - 1);
@@ -64,7 +64,7 @@ static int block_axis(const struct compiler *c, const struct expr *index)
 {
     if (index->op == OP_BLOCK)
         return 1 + index->axis;
-    const struct slot *slot = index->op == OP_REF ? slot_of(c, index->sym) : NULL;
+    const struct slot *slot = index->op == OP_REF ? compile_slot_of(c, index->sym) : NULL;
     return slot && !slot->assigned ? slot->block_axis : 0;
 }
 
@@ -81,9 +81,9 @@ static void access_index(struct compiler *c, struct access_axis *axis, const str
         return;
     struct value v = compile_expr(c, index->value, NULL);
     bool wide = dtype_size(v.dtype) == 8 || v.dtype == DT_U32;
-    v = value_convert(c, v, wide ? DT_I64 : DT_I32);
+    v = compile_value_convert(c, v, wide ? DT_I64 : DT_I32);
     if (index->kind == IX_GATHER)
-        axis->extent = value_elements(&v);
+        axis->extent = compile_value_elements(&v);
     axis->at = v.at;
     axis->wide = wide;
     axis->block_axis = block_axis(c, index->value);
@@ -124,7 +124,7 @@ static const struct sym *below_extent(const struct compiler *c, const struct exp
     return found;
 }
 
-struct access *access_new(struct compiler *c, const struct expr *e)
+struct access *compile_access_new(struct compiler *c, const struct expr *e)
 {
     struct access *a = arena_new(c->arena, struct access);
     access_memory(c, a, e->sym);
@@ -134,7 +134,7 @@ struct access *access_new(struct compiler *c, const struct expr *e)
     a->size_index = size_index(e->sym->type.dtype);
     a->peer = a->otherwise = a->strided = a->prefetch = a->row = NO_SLOT;
     if (access_peer(e))
-        a->peer = value_convert(c, compile_expr(c, access_peer(e), NULL), DT_I32).at;
+        a->peer = compile_value_convert(c, compile_expr(c, access_peer(e), NULL), DT_I32).at;
     a->otherwise_lanes = 1;
     int rest = a->rank - e->indices; /* number of trailing axes without an index: they are
                                       * accessed whole */
@@ -191,7 +191,7 @@ static bool only_elements(const struct access *a)
     return true;
 }
 
-bool access_alias(struct compiler *c, const struct expr *e, struct value *out)
+bool compile_access_alias(struct compiler *c, const struct expr *e, struct value *out)
 {
     const struct sym *s = e->sym;
     int64_t at = 0, step = 1;
@@ -200,15 +200,16 @@ bool access_alias(struct compiler *c, const struct expr *e, struct value *out)
     for (int i = s->type.rank - 1; i >= 0; i--) {
         struct literal index;
         if (i < e->indices) {
-            if (e->index[i].kind != IX_ELEMENT || !expr_constant(c, e->index[i].value, &index) ||
-                index.i < 0 || index.i >= s->type.extent[i])
+            if (e->index[i].kind != IX_ELEMENT ||
+                !compile_expr_constant(c, e->index[i].value, &index) || index.i < 0 ||
+                index.i >= s->type.extent[i])
                 return false;
             at += index.i * step;
         }
         step *= s->type.extent[i];
     }
     compile_row_load(c, s);
-    *out = slot_of(c, s)->value;
+    *out = compile_slot_of(c, s)->value;
     out->at += (uint32_t)((size_t)at * out->lanes * dtype_size(out->dtype));
     out->rank = e->type.rank;
     memcpy(out->extent, e->type.extent, sizeof out->extent);
@@ -223,19 +224,19 @@ static void compile_otherwise(struct compiler *c, const struct expr *e, struct a
                               const struct value *to)
 {
     struct value otherwise =
-        value_convert(c, compile_expr(c, e->otherwise, NULL), e->sym->type.dtype);
+        compile_value_convert(c, compile_expr(c, e->otherwise, NULL), e->sym->type.dtype);
     a->otherwise = otherwise.at;
     a->otherwise_lanes = otherwise.lanes;
     a->guarded = only_elements(a);
     if (otherwise.lanes > 1)
         a->lanes = c->lanes;
     if (otherwise.rank > 0) {
-        value_transfer(c, to, &otherwise);
+        compile_value_transfer(c, to, &otherwise);
         a->keep = true;
     }
 }
 
-bool loads_row(const struct compiler *c, const struct access *a)
+bool compile_loads_row(const struct compiler *c, const struct access *a)
 {
     int last = a->rank - 1;
     bool row = !c->plain && a->space == SPACE_VIEW && last >= 0;
@@ -244,14 +245,14 @@ bool loads_row(const struct compiler *c, const struct access *a)
     return row && (a->axis[last].kind == IX_SLICE || a->axis[last].kind == IX_ALL);
 }
 
-void note_row_access(struct compiler *c, struct access *a)
+void compile_note_row_access(struct compiler *c, struct access *a)
 {
     const struct access *row = a;
     a->row = (uint32_t)c->rows.count;
     vec_push(c->arena, &c->rows, row);
 }
 
-uint32_t row_prefetch_new(struct compiler *c)
+uint32_t compile_row_prefetch_new(struct compiler *c)
 {
     uint32_t *count = &c->program->row_prefetch_count;
     return *count < MOST_ROW_PREFETCHES ? (*count)++ : NO_SLOT;
@@ -260,30 +261,30 @@ uint32_t row_prefetch_new(struct compiler *c)
 struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into)
 {
     struct value to;
-    if (access_alias(c, e, &to))
-        return value_convert(c, to, e->type.dtype);
+    if (compile_access_alias(c, e, &to))
+        return compile_value_convert(c, to, e->type.dtype);
     struct value wanted = {.dtype = e->sym->type.dtype, .rank = e->type.rank};
-    wanted.lanes = expr_varying(c, e) ? c->lanes : 1;
+    wanted.lanes = compile_expr_varying(c, e) ? c->lanes : 1;
     memcpy(wanted.extent, e->type.extent, sizeof wanted.extent);
-    if (into && into->dtype == wanted.dtype && value_same_shape(into, &wanted))
+    if (into && into->dtype == wanted.dtype && compile_value_same_shape(into, &wanted))
         to = *into;
     else
-        to = value_new(c, wanted.dtype, wanted.rank, wanted.extent, wanted.lanes);
+        to = compile_value_new(c, wanted.dtype, wanted.rank, wanted.extent, wanted.lanes);
     uint32_t top = c->top;
-    struct access *a = access_new(c, e);
+    struct access *a = compile_access_new(c, e);
     if (e->otherwise)
         compile_otherwise(c, e, a, &to);
     step_fn *step = step_load;
-    if (a->lanes == 1 && loads_row(c, a))
-        a->prefetch = row_prefetch_new(c);
+    if (a->lanes == 1 && compile_loads_row(c, a))
+        a->prefetch = compile_row_prefetch_new(c);
     if (a->lanes > 1)
         step = note_strided(c, a, false) ? step_load_strided : step_load_lanes;
-    struct instr *in = emit_step(c, step);
+    struct instr *in = compile_add_step(c, step);
     in->detail = a;
     in->dst = to.at;
     in->mask = c->mask;
     c->top = top;
-    return value_convert(c, to, e->type.dtype);
+    return compile_value_convert(c, to, e->type.dtype);
 }
 
 static bool has_even_lanes(const struct compiler *c, const struct expr *e)
@@ -291,10 +292,10 @@ static bool has_even_lanes(const struct compiler *c, const struct expr *e)
     int64_t step[3];
     for (int i = 0; i < e->indices; i++) {
         const struct expr *index = e->index[i].value;
-        if (e->index[i].kind == IX_GATHER || (index && !expr_affine(c, index, step)))
+        if (e->index[i].kind == IX_GATHER || (index && !compile_expr_affine(c, index, step)))
             return false;
     }
-    return expr_varying(c, e);
+    return compile_expr_varying(c, e);
 }
 
 bool compile_load_masked(struct compiler *c, const struct expr *e, uint32_t mask,
@@ -306,11 +307,11 @@ bool compile_load_masked(struct compiler *c, const struct expr *e, uint32_t mask
         (rest && (rest->lanes > 1 || rest->rank > 0 || rest->dtype != to->dtype)))
         return false;
     uint32_t top = c->top;
-    struct access *a = access_new(c, e);
+    struct access *a = compile_access_new(c, e);
     note_strided(c, a, false);
     a->rest = rest ? rest->at : NO_SLOT;
-    a->spare = value_new(c, to->dtype, to->rank, to->extent, to->lanes).at;
-    struct instr *in = emit_step(c, step_load_masked);
+    a->spare = compile_value_new(c, to->dtype, to->rank, to->extent, to->lanes).at;
+    struct instr *in = compile_add_step(c, step_load_masked);
     in->detail = a;
     in->dst = to->at;
     in->mask = mask;
@@ -346,26 +347,26 @@ static bool is_move(const struct compiler *c, const struct expr *to, const struc
 static void compile_move(struct compiler *c, const struct expr *to, const struct expr *value,
                          struct label *end)
 {
-    bool select = value->op == OP_SELECT && expr_varying(c, value->args[0]);
+    bool select = value->op == OP_SELECT && compile_expr_varying(c, value->args[0]);
     const struct expr *from = select ? value->args[1] : value;
     const struct expr *rest = select ? value->args[2] : NULL;
     if (!is_move(c, to, from) ||
-        (select && (!expr_harmless(c, value->args[0]) || !expr_harmless(c, rest) ||
-                    expr_varying(c, rest) || value->type.dtype != from->type.dtype)))
+        (select && (!compile_expr_harmless(c, value->args[0]) || !compile_expr_harmless(c, rest) ||
+                    compile_expr_varying(c, rest) || value->type.dtype != from->type.dtype)))
         return;
     uint32_t top = c->top;
     struct move_detail *d = arena_new(c->arena, struct move_detail);
-    struct access *source = access_new(c, from), *target = access_new(c, to);
+    struct access *source = compile_access_new(c, from), *target = compile_access_new(c, to);
     if (!note_strided(c, source, false) || !note_strided(c, target, true))
         return;
     d->from = source;
     d->to = target;
     d->yes = NO_SLOT;
     if (select) {
-        d->rest = value_convert(c, compile_expr(c, rest, NULL), from->type.dtype).at;
+        d->rest = compile_value_convert(c, compile_expr(c, rest, NULL), from->type.dtype).at;
         compile_masks(c, value->args[0], &d->yes, NULL);
     }
-    emit_jump(c, step_move, 0, end);
+    compile_add_jump(c, step_move, 0, end);
     struct instr *in = &c->code.data[c->code.count - 1];
     in->detail = d;
     in->mask = c->mask;
@@ -379,35 +380,35 @@ void compile_store(struct compiler *c, const struct expr *target, const struct e
     struct label end = {0};
     compile_move(c, target, value, &end);
     store_value(c, target, value);
-    label_place(c, &end);
+    compile_label_place(c, &end);
 }
 
 static void store_value(struct compiler *c, const struct expr *target, const struct expr *value)
 {
     if (compile_sum_store(c, target) ||
-        (store_takes_chain(c, target, value) && compile_chain_store(c, target, value)))
+        (compile_store_takes_chain(c, target, value) && compile_chain_store(c, target, value)))
         return;
     uint32_t top = c->top;
     struct value alias;
     struct value v = compile_expr(c, value, NULL);
-    if (access_alias(c, target, &alias)) {
+    if (compile_access_alias(c, target, &alias)) {
         if (v.lanes > alias.lanes)
             compile_error(c, "a value that differs between threads is stored where all threads "
                              "need the same one");
         else
-            value_assign(c, &alias, &v);
+            compile_value_assign(c, &alias, &v);
         c->top = top;
         return;
     }
-    struct access *a = access_new(c, target);
+    struct access *a = compile_access_new(c, target);
     if (v.lanes > 1 && a->local_lanes == 1)
         a->lanes = c->lanes;
     struct value like = stored_like(target, a->lanes > a->local_lanes ? a->lanes : a->local_lanes);
-    v = value_like(c, v, &like);
+    v = compile_value_like(c, v, &like);
     step_fn *step = step_store;
     if (a->lanes > 1)
         step = note_strided(c, a, true) ? step_store_strided : step_store_lanes;
-    struct instr *in = emit_step(c, step);
+    struct instr *in = compile_add_step(c, step);
     in->detail = a;
     in->a = v.at;
     in->mask = c->mask;
@@ -416,8 +417,8 @@ static void store_value(struct compiler *c, const struct expr *target, const str
 
 void compile_shared_poison(struct compiler *c, const struct expr *whole)
 {
-    const struct access *a = access_new(c, whole);
-    emit_step(c, step_shared_poison)->detail = a;
+    const struct access *a = compile_access_new(c, whole);
+    compile_add_step(c, step_shared_poison)->detail = a;
 }
 
 /* --- asynchronous copies --- */
@@ -431,23 +432,24 @@ void compile_async(struct compiler *c, const struct stmt *s)
         return;
     }
     if (s->barrier)
-        d->barrier = mbarrier_new(c, s->barrier, s->multicast);
+        d->barrier = compile_mbarrier_new(c, s->barrier, s->multicast);
     step_fn *step = s->barrier ? step_tensor_copy : step_async_copy;
     if (packed_tile_of(c, s->target)) {
         d->packed = packed_fill_new(c, s->target, s->value);
         d->from = d->packed->from;
         d->to = d->packed->to;
-        emit_step(c, step)->detail = d;
+        compile_add_step(c, step)->detail = d;
         c->top = top;
         return;
     }
-    struct access *from = access_new(c, s->value), *to = access_new(c, s->target);
+    struct access *from = compile_access_new(c, s->value), *to = compile_access_new(c, s->target);
     d->from = from;
     d->to = to;
     d->buffer = c->async_buffer;
     d->dtype = s->value->sym->type.dtype;
     if (s->value->otherwise) {
-        struct value v = value_convert(c, compile_expr(c, s->value->otherwise, NULL), d->dtype);
+        struct value v =
+            compile_value_convert(c, compile_expr(c, s->value->otherwise, NULL), d->dtype);
         from->otherwise = v.at;
         if (v.rank > 0 || v.lanes > 1)
             compile_error(c, "the `else` of an asynchronous copy must be a uniform scalar");
@@ -457,7 +459,7 @@ void compile_async(struct compiler *c, const struct stmt *s)
     if (d->dtype != s->target->sym->type.dtype || from->elements != to->elements)
         compile_error(c, "an asynchronous copy into %s changes type or shape",
                       s->target->sym->name);
-    struct instr *in = emit_step(c, step);
+    struct instr *in = compile_add_step(c, step);
     in->detail = d;
     c->top = top;
 }
@@ -469,13 +471,13 @@ void compile_async(struct compiler *c, const struct stmt *s)
 static struct value atomic_operand(struct compiler *c, const struct expr *e,
                                    const struct value *like, int64_t *step)
 {
-    struct value v = value_convert(c, compile_expr(c, e, NULL), like->dtype);
+    struct value v = compile_value_convert(c, compile_expr(c, e, NULL), like->dtype);
     *step = v.rank > 0 ? 1 : 0;
     if (v.rank == 0)
         return v;
     struct value shape = *like;
     shape.lanes = v.lanes;
-    return value_like(c, v, &shape);
+    return compile_value_like(c, v, &shape);
 }
 
 /* Returns the routine that adds a row of floats to memory at once: the blocks of such kernels run in
@@ -488,23 +490,23 @@ static elementwise_fn *atomic_row(const struct compiler *c, const struct expr *e
     if (c->plain || e->op != OP_ATOMIC_ADD || !dense || d->old != NO_SLOT ||
         (t != DT_F32 && t != DT_F64))
         return NULL;
-    return routine_elementwise(c->set, OP_ADD, compute_of(t));
+    return routine_elementwise(c->set, OP_ADD, routine_compute_of(t));
 }
 
 struct value compile_atomic(struct compiler *c, const struct expr *e, bool wanted)
 {
     const struct expr *target = e->args[0];
     struct atomic_detail *d = arena_new(c->arena, struct atomic_detail);
-    uint32_t lanes = expr_varying(c, e) ? c->lanes : 1;
+    uint32_t lanes = compile_expr_varying(c, e) ? c->lanes : 1;
     struct value like = stored_like(target, lanes), old = like;
     if (wanted)
-        old = value_new(c, like.dtype, like.rank, like.extent, lanes);
+        old = compile_value_new(c, like.dtype, like.rank, like.extent, lanes);
     uint32_t top = c->top;
-    struct access *a = access_new(c, target);
+    struct access *a = compile_access_new(c, target);
     a->lanes = lanes;
     struct value value = atomic_operand(c, e->args[1], &like, &d->value_step);
     d->access = a;
-    d->apply = atomic_op(e->op, like.dtype);
+    d->apply = cpu_atomic_op(e->op, like.dtype);
     d->value = value.at;
     d->value_lanes = value.lanes;
     d->desired = NO_SLOT;
@@ -518,7 +520,7 @@ struct value compile_atomic(struct compiler *c, const struct expr *e, bool wante
     if (!d->apply)
         compile_error(c, "%s is not available for %s", op_table[e->op].text,
                       dtype_table[like.dtype].name);
-    struct instr *in = emit_step(c, lanes > 1 ? step_atomic_lanes : step_atomic);
+    struct instr *in = compile_add_step(c, lanes > 1 ? step_atomic_lanes : step_atomic);
     in->detail = d;
     in->mask = c->mask;
     c->top = top;
@@ -530,10 +532,10 @@ void compile_lock(struct compiler *c, const struct expr *e)
 {
     uint32_t top = c->top;
     struct lock_detail *d = arena_new(c->arena, struct lock_detail);
-    struct access *a = access_new(c, e->args[0]);
+    struct access *a = compile_access_new(c, e->args[0]);
     d->access = a;
     d->dtype = e->args[0]->sym->type.dtype;
-    struct value v = value_convert(c, compile_expr(c, e->args[1], NULL), d->dtype);
+    struct value v = compile_value_convert(c, compile_expr(c, e->args[1], NULL), d->dtype);
     d->value = v.at;
     if (a->lanes > 1 || v.lanes > 1)
         compile_error(c, "%s needs the same element and value in all threads",
@@ -541,7 +543,7 @@ void compile_lock(struct compiler *c, const struct expr *e)
     if (dtype_size(d->dtype) < 4 || dtype_is_float(d->dtype))
         compile_error(c, "%s needs an i32, u32 or i64 element", op_table[e->op].text);
     step_fn *lock = c->roles ? step_role_lock : step_lock;
-    struct instr *in = emit_step(c, e->op == OP_LOCK ? lock : step_unlock);
+    struct instr *in = compile_add_step(c, e->op == OP_LOCK ? lock : step_unlock);
     in->detail = d;
     c->top = top;
 }

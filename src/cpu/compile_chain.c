@@ -75,7 +75,7 @@ static struct link temporary(struct chain *ch, enum dtype t)
             return (struct link){0, t, false};
         ch->is_temporary[i] = true;
         ch->room[i] = size;
-        ch->detail->at[i] = memory_new(ch->compiler, strip_bytes(size));
+        ch->detail->at[i] = compile_memory_new(ch->compiler, strip_bytes(size));
     }
     ch->busy[i] = true;
     return (struct link){(uint8_t)i, t, true};
@@ -101,10 +101,10 @@ static struct strip_op *add_op(struct chain *ch, uint8_t dst)
 static bool is_link(const struct compiler *c, const struct expr *e)
 {
     struct operation o;
-    if (e->type.rank == 0 || expr_varying(c, e) || needs_divisor_check(c, e))
+    if (e->type.rank == 0 || compile_expr_varying(c, e) || compile_needs_divisor_check(c, e))
         return false;
     if (e->op != OP_CAST)
-        return describe_operation(c, e, &o) && o.kernel;
+        return compile_describe_operation(c, e, &o) && o.kernel;
     const struct expr *from = e->args[0];
     return from->type.dtype != e->type.dtype ? from->type.rank > 0 : is_link(c, from);
 }
@@ -140,9 +140,9 @@ static bool is_safe_slice(const struct compiler *c, const struct sym *view, int 
         return true;
     if (index->kind != IX_SLICE)
         return false;
-    return !index->inside ||
-           (expr_constant(c, index->value, &start) && expr_constant(c, view->dims[axis], &extent) &&
-            start.i >= 0 && start.i + index->extent <= extent.i);
+    return !index->inside || (compile_expr_constant(c, index->value, &start) &&
+                              compile_expr_constant(c, view->dims[axis], &extent) && start.i >= 0 &&
+                              start.i + index->extent <= extent.i);
 }
 
 /* Returns whether e is a part of a view with as many rows as the result, which are long enough to
@@ -172,15 +172,15 @@ static struct link view_leaf(struct chain *ch, const struct expr *e)
 {
     struct compiler *c = ch->compiler;
     struct strip_detail *d = ch->detail;
-    struct value v = value_of_type(c, &e->type, 1);
-    struct access *a = access_new(c, e);
+    struct value v = compile_value_of_type(c, &e->type, 1);
+    struct access *a = compile_access_new(c, e);
     if (e->otherwise)
-        a->otherwise = value_convert(c, compile_expr(c, e->otherwise, NULL), v.dtype).at;
+        a->otherwise = compile_value_convert(c, compile_expr(c, e->otherwise, NULL), v.dtype).at;
     ch->values[d->leaves] = v;
     struct strip_leaf *leaf = &ch->leaves[d->leaves++];
-    note_row_access(c, a);
+    compile_note_row_access(c, a);
     if (v.rank > 1)
-        a->prefetch = row_prefetch_new(c);
+        a->prefetch = compile_row_prefetch_new(c);
     *leaf = (struct strip_leaf){.at = v.at, .slot = new_slot(ch), .load = a};
     leaf->part = v.rank > 1;
     leaf->size = (uint32_t)a->size;
@@ -195,13 +195,13 @@ static struct link chain_leaf(struct chain *ch, const struct expr *e, enum dtype
     if (is_in_view(ch, e))
         return view_leaf(ch, e);
     bool repeats = type_elements(&e->type) < type_elements(ch->shape);
-    const struct slot *row = repeats && e->type.dtype != wanted ? NULL : shown_row(c, e);
+    const struct slot *row = repeats && e->type.dtype != wanted ? NULL : compile_row_as_shown(c, e);
     struct value v = row ? row->value : compile_expr(c, e, NULL);
     if (repeats)
-        v = value_convert(c, v, wanted); /* convert once, not for each strip */
+        v = compile_value_convert(c, v, wanted); /* convert once, not for each strip */
     for (int i = 0; i < d->leaves; i++) {
         const struct value *known = &ch->values[i];
-        if (known->at == v.at && known->dtype == v.dtype && value_same_shape(known, &v))
+        if (known->at == v.at && known->dtype == v.dtype && compile_value_same_shape(known, &v))
             return (struct link){ch->leaves[i].slot, v.dtype, false};
     }
     ch->values[d->leaves] = v;
@@ -227,7 +227,7 @@ static struct link chain_operation(struct chain *ch, const struct expr *e, const
 {
     struct operation o;
     struct link x[MOST_OPERANDS];
-    describe_operation(ch->compiler, e, &o);
+    compile_describe_operation(ch->compiler, e, &o);
     for (int i = 1; i < o.operands; i++)
         x[i] = chain_operand(ch, e->args[i - 1], o.types[i]);
     bool direct = into && o.types[0] == e->type.dtype;
@@ -455,8 +455,9 @@ static void place_leaves(struct chain *ch)
                                                       : LEAF_ROW;
         d->fills |= leaf->way == LEAF_FIXED;
         bool direct = leaf->way == LEAF_ONE || leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
-        d->at[leaf->slot] =
-            !direct || leaf->load ? memory_new(ch->compiler, strip_bytes(leaf->size)) : leaf->at;
+        d->at[leaf->slot] = !direct || leaf->load
+                                ? compile_memory_new(ch->compiler, strip_bytes(leaf->size))
+                                : leaf->at;
     }
 }
 
@@ -587,7 +588,7 @@ static struct instr *chain_end(struct chain *ch)
     bool row = is_row(d);
     if (row)
         vec_push(a, &ch->compiler->row_chains, d);
-    struct instr *in = emit_step(ch->compiler, row ? step_row : step_strips);
+    struct instr *in = compile_add_step(ch->compiler, row ? step_row : step_strips);
     in->detail = d;
     return in;
 }
@@ -609,7 +610,7 @@ static bool keeps_elements(const struct chain *ch, const struct value *to)
     return mask && kept;
 }
 
-bool is_chain(const struct compiler *c, const struct expr *e)
+bool compile_is_chain(const struct compiler *c, const struct expr *e)
 {
     return !c->plain && !c->unchained && is_link(c, e);
 }
@@ -617,7 +618,7 @@ bool is_chain(const struct compiler *c, const struct expr *e)
 struct value compile_chain(struct compiler *c, const struct expr *e, const struct value *into)
 {
     struct chain ch;
-    struct value to = result_place(c, e, into);
+    struct value to = compile_result_place(c, e, into);
     uint32_t top = c->top;
     chain_begin(&ch, c, &e->type);
     chain_expr(&ch, e, &(struct link){0, e->type.dtype, false});
@@ -640,8 +641,8 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
 
 enum { SHORT_ROW = 16 }; /* elements; rows that are shorter are better stored from a whole value */
 
-bool store_takes_chain(const struct compiler *c, const struct expr *target,
-                       const struct expr *value)
+bool compile_store_takes_chain(const struct compiler *c, const struct expr *target,
+                               const struct expr *value)
 {
     const struct type *t = &value->type;
     enum storage storage = target->sym->storage;
@@ -674,9 +675,9 @@ bool compile_chain_store(struct compiler *c, const struct expr *target, const st
     if (chain_undo_full(&ch))
         return false;
     d->size = (uint32_t)dtype_size(t);
-    struct access *a = access_new(c, target);
+    struct access *a = compile_access_new(c, target);
     if (a->space == SPACE_VIEW)
-        note_row_access(c, a);
+        compile_note_row_access(c, a);
     d->store = a;
     d->stream = c->program->streams && a->space == SPACE_VIEW;
     for (int axis = 0, i = 0; i < a->rank; i++)
@@ -684,7 +685,7 @@ bool compile_chain_store(struct compiler *c, const struct expr *target, const st
             d->store_axis[axis++] = (uint8_t)i;
     if (d->ops > 0)
         end_in_row(&ch);
-    d->at[0] = memory_new(c, strip_bytes(d->size));
+    d->at[0] = compile_memory_new(c, strip_bytes(d->size));
     lay_loops(&ch, AXES_KEEP);
     chain_lay(&ch);
     d->quotients = c->divides_powers && d->ops == 1;
@@ -695,7 +696,7 @@ bool compile_chain_store(struct compiler *c, const struct expr *target, const st
 
 /* --- into a reduction --- */
 
-bool reduce_takes_chain(const struct compiler *c, const struct expr *e)
+bool compile_reduce_takes_chain(const struct compiler *c, const struct expr *e)
 {
     const struct expr *x = e->args[0];
     return !c->plain && e->op != OP_SCAN && (e->axis < 0 || e->axis == x->type.rank - 1) &&
@@ -712,7 +713,7 @@ bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct
     struct strip_detail *d = ch.detail;
     d->last = chain_operand(&ch, e->args[0], to->dtype).slot;
     if (chain_undo_full(&ch)) {
-        *x = value_convert(c, compile_expr(c, e->args[0], NULL), to->dtype);
+        *x = compile_value_convert(c, compile_expr(c, e->args[0], NULL), to->dtype);
         return false;
     }
     d->size = (uint32_t)dtype_size(to->dtype);
@@ -724,7 +725,7 @@ bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct
         d->reduce_add = r->add;
         d->reduce_end = r->end;
     } else { /* one result for many rows: compile the chain to a value after all */
-        *x = value_new(c, to->dtype, t->rank, t->extent, 1);
+        *x = compile_value_new(c, to->dtype, t->rank, t->extent, 1);
         end_in_row(&ch);
     }
     chain_lay(&ch);

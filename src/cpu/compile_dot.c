@@ -14,10 +14,10 @@ static struct value group_operand(struct compiler *c, const struct value *v, str
     bool swaps = d->group == 1; /* no routine has pairs */
     if (left && !swaps)
         return *v;
-    struct value to = value_new(c, v->dtype, v->rank, v->extent, 1);
+    struct value to = compile_value_new(c, v->dtype, v->rank, v->extent, 1);
     if (swaps)
-        value_transfer(c, &to, v);
-    struct instr *in = emit_step(c, left ? step_pair_columns : step_group_rows);
+        compile_value_transfer(c, &to, v);
+    struct instr *in = compile_add_step(c, left ? step_pair_columns : step_group_rows);
     in->detail = d;
     in->dst = to.at;
     in->a = v->at;
@@ -35,12 +35,15 @@ static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot
     if (index == 1)
         packed_for_product(c, tile, d->m);
     if (o.tile) {
-        o.access = access_new(c, tile);
+        o.access = compile_access_new(c, tile);
         return o;
     }
     *v = compile_expr(c, e, NULL);
-    enum dtype computed = compute_dtype(compute_of(dot->type.dtype));
-    *v = value_convert(c, *v, d->group == 1 ? computed : d->group == 4 ? tile->type.dtype : g->to);
+    enum dtype computed = routine_compute_dtype(routine_compute_of(dot->type.dtype));
+    *v = compile_value_convert(c, *v,
+                               d->group == 1   ? computed
+                               : d->group == 4 ? tile->type.dtype
+                                               : g->to);
     if (g->group > 1 && d->lanes == 1)
         *v = group_operand(c, v, d, g->group, index == 0);
     o.at = v->at;
@@ -63,8 +66,8 @@ static void emit_dot(struct compiler *c, const struct value *sum, const struct v
     d->b.step = d->group * d->width;
     d->fma = routine_elementwise(c->set, OP_FMA, compute);
     if (sum->lanes > 1)
-        d->spread = memory_new(c, 2 * d->size * sum->lanes);
-    struct instr *in = emit_step(c, sum->lanes > 1 ? step_dot_lanes : step_dot);
+        d->spread = compile_memory_new(c, 2 * d->size * sum->lanes);
+    struct instr *in = compile_add_step(c, sum->lanes > 1 ? step_dot_lanes : step_dot);
     in->detail = d;
     in->dst = sum->at;
     in->a = a->at;
@@ -73,20 +76,20 @@ static void emit_dot(struct compiler *c, const struct value *sum, const struct v
 
 static void emit_zero(struct compiler *c, const struct value *v)
 {
-    struct instr *in = emit_step(c, step_zero);
+    struct instr *in = compile_add_step(c, step_zero);
     in->dst = v->at;
-    in->n = (uint32_t)value_bytes(v);
+    in->n = (uint32_t)compile_value_bytes(v);
 }
 
 static bool lies_in(const struct value *a, const struct value *b)
 {
-    return a->at >= b->at && a->at < b->at + value_bytes(b);
+    return a->at >= b->at && a->at < b->at + compile_value_bytes(b);
 }
 
 struct value compile_dot(struct compiler *c, const struct expr *e, const struct value *into)
 {
-    enum compute compute = compute_of(e->type.dtype);
-    enum dtype computed = compute_dtype(compute);
+    enum compute compute = routine_compute_of(e->type.dtype);
+    enum dtype computed = routine_compute_dtype(compute);
     struct dot_detail *d = arena_new(c->arena, struct dot_detail);
     bool defers = c->defers_dot && into;
     d->seen = into ? c->dot_seen : NULL;
@@ -100,9 +103,9 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     }
     struct value result = {.dtype = e->type.dtype, .rank = e->type.rank};
     memcpy(result.extent, e->type.extent, sizeof result.extent);
-    result.lanes = expr_varying(c, e) ? c->lanes : 1;
-    bool in_place = into && into->dtype == computed && value_same_shape(into, &result);
-    struct value room = in_place ? *into : value_of_type(c, &e->type, result.lanes);
+    result.lanes = compile_expr_varying(c, e) ? c->lanes : 1;
+    bool in_place = into && into->dtype == computed && compile_value_same_shape(into, &result);
+    struct value room = in_place ? *into : compile_value_of_type(c, &e->type, result.lanes);
     uint32_t top = c->top;
     struct value a = {.at = NO_SLOT}, b = {.at = NO_SLOT};
     d->m = (size_t)result.extent[0];
@@ -122,11 +125,11 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     d->stored = defers && c->deferral->store;
     struct value sum = room;
     if (computed != room.dtype || lies_in(&a, &room) || lies_in(&b, &room))
-        sum = value_new(c, computed, result.rank, result.extent, result.lanes);
+        sum = compile_value_new(c, computed, result.rank, result.extent, result.lanes);
     if (e->count > 2) {
         const bool into_sum = starts_in_place && in_place && sum.at == room.at;
         struct value start = compile_expr(c, e->args[2], into_sum ? &sum : NULL);
-        value_transfer(c, &sum, &start);
+        compile_value_transfer(c, &sum, &start);
     } else if (result.lanes == 1) {
         d->fresh = true;
     } else {
@@ -137,7 +140,7 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
         c->deferral->value = sum;
         c->deferral->detail = d;
     }
-    value_transfer(c, &room, &sum);
+    compile_value_transfer(c, &room, &sum);
     c->top = top;
     return room;
 }
@@ -152,7 +155,7 @@ static bool adds_tiles(const struct compiler *c, const struct stmt *s)
         return false;
     const struct expr *sum = s->value->args[2];
     if (sum->op != OP_REF || sum->sym != s->target->sym ||
-        compute_dtype(compute_of(sum->type.dtype)) != sum->type.dtype)
+        routine_compute_dtype(routine_compute_of(sum->type.dtype)) != sum->type.dtype)
         return false;
     for (int i = 0; i < 2; i++)
         if (!packed_tile_of(c, dot_tile(s->value, i)))
@@ -180,7 +183,7 @@ static bool adds_alike(const struct compiler *c, const struct stmt *s, const str
     return true;
 }
 
-bool may_defer(const struct compiler *c, const struct stmt *loop, const struct stmt *s)
+bool compile_may_defer(const struct compiler *c, const struct stmt *loop, const struct stmt *s)
 {
     if (!adds_tiles(c, s))
         return false;
@@ -193,7 +196,7 @@ bool may_defer(const struct compiler *c, const struct stmt *loop, const struct s
            own;
 }
 
-bool deferral_takes(const struct compiler *c, const struct stmt *s)
+bool compile_deferral_takes(const struct compiler *c, const struct stmt *s)
 {
     const struct deferral *d = c->deferral;
     const struct stmt *t = d && d->sum ? d->loop->body : NULL;
@@ -202,20 +205,20 @@ bool deferral_takes(const struct compiler *c, const struct stmt *s)
     return t && adds_alike(c, d->sum, s);
 }
 
-void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral *d)
+void compile_deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral *d)
 {
     *d = (struct deferral){.deferred = NO_SLOT, .outer = c->deferral, .loop = loop};
     c->deferral = d;
     if (c->lanes > 1 || c->plain)
         return;
     for (const struct stmt *s = loop->body; s && !d->sum; s = s->next)
-        if (may_defer(c, loop, s))
+        if (compile_may_defer(c, loop, s))
             d->sum = s;
     if (!d->sum)
         return;
     bool fresh = c->fresh.loop == loop;
-    d->deferred = fresh ? c->fresh.deferred : memory_new(c, sizeof(struct dot_deferred));
-    struct instr *in = emit_step(c, fresh ? step_dot_fresh : step_zero);
+    d->deferred = fresh ? c->fresh.deferred : compile_memory_new(c, sizeof(struct dot_deferred));
+    struct instr *in = compile_add_step(c, fresh ? step_dot_fresh : step_zero);
     in->dst = d->deferred;
     in->n = sizeof(struct dot_deferred);
     if (fresh) {
@@ -224,7 +227,7 @@ void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral
     }
 }
 
-void deferral_end(struct compiler *c, struct deferral *d)
+void compile_deferral_end(struct compiler *c, struct deferral *d)
 {
     c->deferral = d->outer;
     if (!d->detail)
@@ -233,10 +236,10 @@ void deferral_end(struct compiler *c, struct deferral *d)
         c->complete = *d;
         return;
     }
-    struct instr *in = emit_step(c, step_dot_flush);
+    struct instr *in = compile_add_step(c, step_dot_flush);
     in->detail = d->detail;
     in->dst = d->value.at;
-    in->n = (uint32_t)value_bytes(&d->value);
+    in->n = (uint32_t)compile_value_bytes(&d->value);
 }
 
 /* --- sums that begin with 0 and are stored to a view --- */
@@ -248,14 +251,15 @@ bool compile_sum_store(struct compiler *c, const struct expr *target)
     uint32_t top = c->top;
     struct dot_store_detail *d = arena_new(c->arena, struct dot_store_detail);
     const struct value *sum = &c->complete.value;
-    *d = (struct dot_store_detail){
-        .dot = c->complete.detail, .to = access_new(c, target), .bytes = value_bytes(sum)};
+    *d = (struct dot_store_detail){.dot = c->complete.detail,
+                                   .to = compile_access_new(c, target),
+                                   .bytes = compile_value_bytes(sum)};
     enum dtype to = target->type.dtype;
     if (to != sum->dtype) {
         d->convert = c->set->convert->convert[to][sum->dtype];
-        d->converted = value_new(c, to, sum->rank, sum->extent, 1).at;
+        d->converted = compile_value_new(c, to, sum->rank, sum->extent, 1).at;
     }
-    struct instr *in = emit_step(c, step_dot_store);
+    struct instr *in = compile_add_step(c, step_dot_store);
     in->detail = d;
     in->dst = c->complete.value.at;
     c->complete.store = NULL;
@@ -288,7 +292,7 @@ static const struct stmt *sum_store(const struct compiler *c, const struct stmt 
     return stores && stmt_mentions(loop->next, sum) == 1 ? s : NULL;
 }
 
-const struct stmt *next_mention(const struct stmt *s, const struct sym *sym)
+const struct stmt *compile_next_mention(const struct stmt *s, const struct sym *sym)
 {
     for (const struct stmt *t = s->next; t; t = t->next) {
         struct stmt alone = *t;
@@ -304,31 +308,31 @@ static bool is_zero(enum dtype t, const struct literal *v)
     return dtype_is_float(t) ? v->f == 0 && !signbit(v->f) : v->i == 0;
 }
 
-bool sum_begins(struct compiler *c, const struct stmt *s, const struct value *v)
+bool compile_sum_begins(struct compiler *c, const struct stmt *s, const struct value *v)
 {
     struct literal start;
     if (c->fresh.loop || c->lanes > 1 || c->plain || s->sym->storage != ST_REG ||
-        s->sym->type.rank != 2 || !s->value || !expr_constant(c, s->value, &start) ||
+        s->sym->type.rank != 2 || !s->value || !compile_expr_constant(c, s->value, &start) ||
         !is_zero(s->value->type.dtype, &start))
         return false;
-    const struct stmt *loop = next_mention(s, s->sym);
+    const struct stmt *loop = compile_next_mention(s, s->sym);
     if (!loop || (loop->kind != STMT_FOR && loop->kind != STMT_WHILE) ||
         stmt_mentions(loop->init, s->sym) > 0)
         return false;
     for (const struct stmt *t = loop->body; t; t = t->next)
-        if (may_defer(c, loop, t)) {
+        if (compile_may_defer(c, loop, t)) {
             if (t->target->sym != s->sym)
                 return false;
             c->fresh.loop = loop;
             c->fresh.sum = *v;
-            c->fresh.deferred = memory_new(c, sizeof(struct dot_deferred));
+            c->fresh.deferred = compile_memory_new(c, sizeof(struct dot_deferred));
             c->fresh.store = sum_store(c, loop, s->sym);
             return true;
         }
     return false;
 }
 
-void sum_settle(struct compiler *c, const struct stmt *loop)
+void compile_sum_settle(struct compiler *c, const struct stmt *loop)
 {
     if (c->fresh.loop != loop)
         return;

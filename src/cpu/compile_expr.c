@@ -4,7 +4,7 @@
 
 /* --- facts known at compile time --- */
 
-bool expr_varying(const struct compiler *c, const struct expr *e)
+bool compile_expr_varying(const struct compiler *c, const struct expr *e)
 {
     if (!e || c->lanes == 1 || c->first_lane)
         return false;
@@ -20,10 +20,10 @@ bool expr_varying(const struct compiler *c, const struct expr *e)
     if (!added)
         return known->value;
     for (int i = 0; i < e->count && !varies; i++)
-        varies = expr_varying(c, e->args[i]);
+        varies = compile_expr_varying(c, e->args[i]);
     for (int i = 0; i < e->indices && !varies; i++)
-        varies = expr_varying(c, e->index[i].value);
-    varies = varies || expr_varying(c, e->otherwise);
+        varies = compile_expr_varying(c, e->index[i].value);
+    varies = varies || compile_expr_varying(c, e->otherwise);
     if (of_chain)
         number_map_find(c->varying, (uintptr_t)e)->value = varies;
     return varies;
@@ -31,10 +31,10 @@ bool expr_varying(const struct compiler *c, const struct expr *e)
 
 static uint32_t expr_lanes(const struct compiler *c, const struct expr *e)
 {
-    return expr_varying(c, e) ? c->lanes : 1;
+    return compile_expr_varying(c, e) ? c->lanes : 1;
 }
 
-bool expr_harmless(const struct compiler *c, const struct expr *e)
+bool compile_expr_harmless(const struct compiler *c, const struct expr *e)
 {
     struct literal divisor;
     if (!e)
@@ -42,12 +42,12 @@ bool expr_harmless(const struct compiler *c, const struct expr *e)
     if (e->op == OP_ACCESS || !(op_table[e->op].flags & OP_PURE))
         return false;
     if (op_divides(e->op) && !dtype_is_float(e->type.dtype) &&
-        !(expr_constant(c, e->args[1], &divisor) && divisor.i != 0))
+        !(compile_expr_constant(c, e->args[1], &divisor) && divisor.i != 0))
         return false;
     if (e->op == OP_REF && (e->sym->storage == ST_SHARED || e->sym->storage == ST_VIEW))
         return false;
     for (int i = 0; i < e->count; i++)
-        if (!expr_harmless(c, e->args[i]))
+        if (!compile_expr_harmless(c, e->args[i]))
             return false;
     return true;
 }
@@ -108,8 +108,8 @@ static bool rows_are_flat(const struct rows_detail *d)
     return true;
 }
 
-void emit_elementwise(struct compiler *c, elementwise_fn *kernel, int operands,
-                      const struct value *values, const enum dtype *computed)
+void compile_add_elementwise(struct compiler *c, elementwise_fn *kernel, int operands,
+                             const struct value *values, const enum dtype *computed)
 {
     struct rows_detail *d = arena_new(c->arena, struct rows_detail);
     d->operands = operands;
@@ -129,7 +129,7 @@ void emit_elementwise(struct compiler *c, elementwise_fn *kernel, int operands,
                                 : c->set->convert->convert[computed[i]][t];
     }
     lay_rows(d, values);
-    struct instr *in = emit_step(c, rows_are_flat(d) ? step_flat : step_rows);
+    struct instr *in = compile_add_step(c, rows_are_flat(d) ? step_flat : step_rows);
     in->kernel = kernel;
     in->detail = d;
     in->n = (uint32_t)d->extent[0];
@@ -145,32 +145,32 @@ static struct value convert_into(struct compiler *c, struct value v, const struc
 {
     struct convert_detail *d = arena_new(c->arena, struct convert_detail);
     d->convert = c->set->convert->convert[to->dtype][v.dtype];
-    struct instr *in = emit_step(c, step_convert);
+    struct instr *in = compile_add_step(c, step_convert);
     in->detail = d;
     in->dst = to->at;
     in->a = v.at;
-    in->n = (uint32_t)(value_elements(&v) * v.lanes);
+    in->n = (uint32_t)(compile_value_elements(&v) * v.lanes);
     return *to;
 }
 
-struct value value_convert(struct compiler *c, struct value v, enum dtype t)
+struct value compile_value_convert(struct compiler *c, struct value v, enum dtype t)
 {
     if (v.dtype == t)
         return v;
-    struct value to = value_new(c, t, v.rank, v.extent, v.lanes);
+    struct value to = compile_value_new(c, t, v.rank, v.extent, v.lanes);
     return convert_into(c, v, &to);
 }
 
-void value_transfer(struct compiler *c, const struct value *dst, const struct value *src)
+void compile_value_transfer(struct compiler *c, const struct value *dst, const struct value *src)
 {
     struct value from = *src;
-    if (dst->at == from.at && dst->dtype == from.dtype && value_same_shape(dst, &from))
+    if (dst->at == from.at && dst->dtype == from.dtype && compile_value_same_shape(dst, &from))
         return;
-    if (from.dtype != dst->dtype && value_same_shape(dst, &from)) {
+    if (from.dtype != dst->dtype && compile_value_same_shape(dst, &from)) {
         convert_into(c, from, dst);
         return;
     }
-    from = value_convert(c, from, dst->dtype);
+    from = compile_value_convert(c, from, dst->dtype);
     struct rows_detail rows = {.operands = 2};
     const struct value values[2] = {*dst, from};
     lay_rows(&rows, values);
@@ -182,35 +182,35 @@ void value_transfer(struct compiler *c, const struct value *dst, const struct va
         d->nest.dst[i] = rows.operand[0].stride[i];
         d->nest.src[i] = rows.operand[1].stride[i];
     }
-    struct instr *in = emit_step(c, step_copy);
+    struct instr *in = compile_add_step(c, step_copy);
     in->detail = d;
     in->dst = dst->at;
     in->a = from.at;
 }
 
-struct value value_like(struct compiler *c, struct value v, const struct value *like)
+struct value compile_value_like(struct compiler *c, struct value v, const struct value *like)
 {
-    if (v.dtype == like->dtype && value_same_shape(&v, like))
+    if (v.dtype == like->dtype && compile_value_same_shape(&v, like))
         return v;
-    struct value to = value_new(c, like->dtype, like->rank, like->extent, like->lanes);
-    value_transfer(c, &to, &v);
+    struct value to = compile_value_new(c, like->dtype, like->rank, like->extent, like->lanes);
+    compile_value_transfer(c, &to, &v);
     return to;
 }
 
-void value_assign(struct compiler *c, const struct value *dst, const struct value *src)
+void compile_value_assign(struct compiler *c, const struct value *dst, const struct value *src)
 {
     if (dst->lanes == 1 || c->mask == NO_SLOT) {
-        value_transfer(c, dst, src);
+        compile_value_transfer(c, dst, src);
         return;
     }
-    struct value from = value_like(c, *src, dst);
+    struct value from = compile_value_like(c, *src, dst);
     if (from.at == dst->at)
         return;
     struct blend_detail *d = arena_new(c->arena, struct blend_detail);
     d->blend = c->set->memory->blend[size_index(dst->dtype)];
-    d->rows = (uint32_t)value_elements(dst);
+    d->rows = (uint32_t)compile_value_elements(dst);
     d->size = (uint32_t)dtype_size(dst->dtype);
-    struct instr *in = emit_step(c, step_blend);
+    struct instr *in = compile_add_step(c, step_blend);
     in->detail = d;
     in->dst = dst->at;
     in->a = from.at;
@@ -226,18 +226,19 @@ void compile_into(struct compiler *c, const struct expr *e, const struct value *
         compile_error(
             c, "a value that differs between threads is used where all threads need the same one");
     else
-        value_transfer(c, to, &v);
+        compile_value_transfer(c, to, &v);
     c->top = top;
 }
 
-struct value result_place(struct compiler *c, const struct expr *e, const struct value *into)
+struct value compile_result_place(struct compiler *c, const struct expr *e,
+                                  const struct value *into)
 {
     struct value wanted = {.dtype = e->type.dtype, .rank = e->type.rank};
     wanted.lanes = expr_lanes(c, e);
     memcpy(wanted.extent, e->type.extent, sizeof wanted.extent);
-    if (into && into->dtype == wanted.dtype && value_same_shape(into, &wanted))
+    if (into && into->dtype == wanted.dtype && compile_value_same_shape(into, &wanted))
         return *into;
-    return value_of_type(c, &e->type, wanted.lanes);
+    return compile_value_of_type(c, &e->type, wanted.lanes);
 }
 
 /* --- operations by class --- */
@@ -255,17 +256,19 @@ static struct value operand(struct compiler *c, const struct expr *e, enum dtype
 static void check_divisor(struct compiler *c, const struct value *divisor, enum dtype computed)
 {
     uint32_t top = c->top;
-    struct value values[3] = {value_new(c, DT_BOOL, divisor->rank, divisor->extent, divisor->lanes),
-                              *divisor, value_constant(c, computed, (struct literal){0})};
+    struct value values[3] = {
+        compile_value_new(c, DT_BOOL, divisor->rank, divisor->extent, divisor->lanes), *divisor,
+        compile_value_constant(c, computed, (struct literal){0})};
     enum dtype types[3] = {DT_BOOL, computed, computed};
-    emit_elementwise(c, routine_elementwise(c->set, OP_NE, compute_of(computed)), 3, values, types);
+    compile_add_elementwise(c, routine_elementwise(c->set, OP_NE, routine_compute_of(computed)), 3,
+                            values, types);
     struct divisor_detail *d = arena_new(c->arena, struct divisor_detail);
     d->rank = divisor->rank;
     memcpy(d->extent, divisor->extent, sizeof d->extent);
-    struct instr *in = emit_step(c, step_divisor);
+    struct instr *in = compile_add_step(c, step_divisor);
     in->detail = d;
     in->a = values[0].at;
-    in->n = (uint32_t)value_elements(divisor);
+    in->n = (uint32_t)compile_value_elements(divisor);
     in->c = divisor->lanes;
     in->mask = divisor->lanes > 1 ? c->mask : NO_SLOT;
     c->top = top;
@@ -283,8 +286,8 @@ static void describe_arithmetic(const struct compiler *c, const struct expr *e, 
         t = DT_BOOL;
     if (op_table[e->op].class == CLASS_ARITH && t == DT_BOOL)
         t = DT_I32;
-    enum dtype computed = compute_dtype(compute_of(t));
-    o->kernel = routine_elementwise(c->set, e->op, compute_of(t));
+    enum dtype computed = routine_compute_dtype(routine_compute_of(t));
+    o->kernel = routine_elementwise(c->set, e->op, routine_compute_of(t));
     if (e->op == OP_FMA && (t == DT_F16 || t == DT_BF16)) {
         o->kernel = t == DT_F16 ? c->set->elementwise->fma_f16 : c->set->elementwise->fma_bf16;
         computed = t;
@@ -298,14 +301,14 @@ static void describe_arithmetic(const struct compiler *c, const struct expr *e, 
 static void describe_shift(const struct compiler *c, const struct expr *e, struct operation *o)
 {
     enum dtype t = e->type.dtype, amount = e->args[1]->type.dtype;
-    enum dtype computed = compute_dtype(compute_of(t));
+    enum dtype computed = routine_compute_dtype(routine_compute_of(t));
     if (dtype_size(amount) == 8 && dtype_size(computed) < 8)
         computed = dtype_is_signed(t) ? DT_I64 : DT_U64;
-    o->kernel = routine_elementwise(c->set, e->op, compute_of(computed));
+    o->kernel = routine_elementwise(c->set, e->op, routine_compute_of(computed));
     o->types[0] = o->types[1] = o->types[2] = computed;
 }
 
-bool describe_operation(const struct compiler *c, const struct expr *e, struct operation *o)
+bool compile_describe_operation(const struct compiler *c, const struct expr *e, struct operation *o)
 {
     enum dtype t = e->type.dtype;
     o->operands = e->count + 1;
@@ -333,11 +336,12 @@ bool describe_operation(const struct compiler *c, const struct expr *e, struct o
     return true;
 }
 
-bool needs_divisor_check(const struct compiler *c, const struct expr *e)
+bool compile_needs_divisor_check(const struct compiler *c, const struct expr *e)
 {
     struct literal constant;
-    return op_divides(e->op) && !dtype_is_float(compute_dtype(compute_of(e->type.dtype))) &&
-           !(expr_constant(c, e->args[1], &constant) && constant.i != 0);
+    return op_divides(e->op) &&
+           !dtype_is_float(routine_compute_dtype(routine_compute_of(e->type.dtype))) &&
+           !(compile_expr_constant(c, e->args[1], &constant) && constant.i != 0);
 }
 
 static struct value compile_operation(struct compiler *c, const struct expr *e,
@@ -345,17 +349,17 @@ static struct value compile_operation(struct compiler *c, const struct expr *e,
 {
     struct value values[MOST_OPERANDS];
     struct operation o;
-    if (!describe_operation(c, e, &o)) {
+    if (!compile_describe_operation(c, e, &o)) {
         compile_error(c, "%s is not an operation on elements", op_table[e->op].id);
         return (struct value){.lanes = 1};
     }
-    values[0] = result_place(c, e, into);
+    values[0] = compile_result_place(c, e, into);
     uint32_t top = c->top;
     for (int i = 1; i < o.operands; i++)
         values[i] = operand(c, e->args[i - 1], o.types[i]);
-    if (needs_divisor_check(c, e))
+    if (compile_needs_divisor_check(c, e))
         check_divisor(c, &values[2], o.types[2]);
-    emit_elementwise(c, o.kernel, o.operands, values, o.types);
+    compile_add_elementwise(c, o.kernel, o.operands, values, o.types);
     c->top = top;
     return values[0];
 }
@@ -364,20 +368,20 @@ static struct value compile_operation(struct compiler *c, const struct expr *e,
 static struct value philox_operand(struct compiler *c, const struct expr *e)
 {
     struct value v = compile_expr(c, e, NULL);
-    return dtype_size(v.dtype) < 8 ? value_convert(c, v, DT_U64) : v;
+    return dtype_size(v.dtype) < 8 ? compile_value_convert(c, v, DT_U64) : v;
 }
 
 static struct value compile_philox(struct compiler *c, const struct expr *e,
                                    const struct value *into)
 {
-    struct value values[4] = {result_place(c, e, into)};
+    struct value values[4] = {compile_result_place(c, e, into)};
     enum dtype types[4] = {DT_U32, DT_U64, DT_U64, DT_U32};
     uint32_t top = c->top;
     values[1] = philox_operand(c, e->args[0]);
     values[2] = philox_operand(c, e->args[1]);
     values[3] = e->count > 2 ? compile_expr(c, e->args[2], NULL)
-                             : value_constant(c, DT_U32, (struct literal){0});
-    emit_elementwise(c, c->set->elementwise->philox, 4, values, types);
+                             : compile_value_constant(c, DT_U32, (struct literal){0});
+    compile_add_elementwise(c, c->set->elementwise->philox, 4, values, types);
     c->top = top;
     return values[0];
 }
@@ -409,7 +413,7 @@ static void add_places(struct compiler *c, const struct expr *e, struct lookup_d
             continue;
         struct value index = compile_expr(c, x, NULL);
         if (x->type.rank == 0)
-            index = value_convert(c, index, DT_I64);
+            index = compile_value_convert(c, index, DT_I64);
         p->at = index.at;
         p->dtype = index.dtype;
         p->count = type_elements(&x->type);
@@ -420,14 +424,14 @@ static void add_places(struct compiler *c, const struct expr *e, struct lookup_d
 static struct value compile_lookup(struct compiler *c, const struct expr *e,
                                    const struct value *into)
 {
-    struct value to = result_place(c, e, into);
+    struct value to = compile_result_place(c, e, into);
     uint32_t top = c->top;
-    struct value index = value_convert(c, compile_expr(c, e->args[1], NULL), DT_I32);
+    struct value index = compile_value_convert(c, compile_expr(c, e->args[1], NULL), DT_I32);
     struct lookup_detail *d = arena_new(c->arena, struct lookup_detail);
     *d = (struct lookup_detail){
         .table = e->sym, .bytes = table_bytes(c, e->sym), .size = dtype_size(e->type.dtype)};
     add_places(c, e, d);
-    struct instr *in = emit_step(c, step_lookup);
+    struct instr *in = compile_add_step(c, step_lookup);
     in->detail = d;
     in->dst = to.at;
     in->a = index.at;
@@ -442,7 +446,7 @@ static struct value compile_cast(struct compiler *c, const struct expr *e, const
 {
     if (e->args[0]->type.dtype == e->type.dtype)
         return compile_expr(c, e->args[0], into);
-    struct value to = result_place(c, e, into);
+    struct value to = compile_result_place(c, e, into);
     uint32_t top = c->top;
     convert_into(c, compile_expr(c, e->args[0], NULL), &to);
     c->top = top;
@@ -457,26 +461,26 @@ static void compile_under(struct compiler *c, uint32_t mask, const struct expr *
 {
     struct label skip = {0};
     uint32_t outer = c->mask, top = c->top;
-    emit_jump(c, step_jump_none, mask, &skip);
+    compile_add_jump(c, step_jump_none, mask, &skip);
     c->mask = mask;
     struct value v = compile_expr(c, e, NULL);
-    value_assign(c, to, &v);
+    compile_value_assign(c, to, &v);
     c->mask = outer;
     c->top = top;
-    label_place(c, &skip);
+    compile_label_place(c, &skip);
 }
 
 /* Compiles a selection with a uniform condition: a jump. */
 static void select_by_jump(struct compiler *c, const struct expr *e, const struct value *to)
 {
     struct label other = {0}, end = {0};
-    struct value condition = value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
-    emit_jump(c, step_jump_unless, condition.at, &other);
+    struct value condition = compile_value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
+    compile_add_jump(c, step_jump_unless, condition.at, &other);
     compile_into(c, e->args[1], to);
-    emit_jump(c, step_jump, 0, &end);
-    label_place(c, &other);
+    compile_add_jump(c, step_jump, 0, &end);
+    compile_label_place(c, &other);
     compile_into(c, e->args[2], to);
-    label_place(c, &end);
+    compile_label_place(c, &end);
 }
 
 /* Compiles a selection between a load and one value as a masked load: lanes that do not load get
@@ -486,10 +490,11 @@ static bool select_load(struct compiler *c, const struct expr *e, const struct v
     uint32_t masks[2];
     for (int side = 1; side < 3 && !c->plain; side++) {
         const struct expr *load = e->args[side], *other = e->args[3 - side];
-        if (load->op != OP_ACCESS || !expr_harmless(c, other) || expr_varying(c, other))
+        if (load->op != OP_ACCESS || !compile_expr_harmless(c, other) ||
+            compile_expr_varying(c, other))
             continue;
         uint32_t top = c->top;
-        struct value rest = value_convert(c, compile_expr(c, other, NULL), to->dtype);
+        struct value rest = compile_value_convert(c, compile_expr(c, other, NULL), to->dtype);
         compile_masks(c, e->args[0], &masks[0], side == 2 ? &masks[1] : NULL);
         bool done = compile_load_masked(c, load, masks[side - 1], to, &rest);
         c->top = top;
@@ -512,12 +517,12 @@ static void select_by_masks(struct compiler *c, const struct expr *e, const stru
 static struct value compile_select(struct compiler *c, const struct expr *e,
                                    const struct value *into)
 {
-    bool varying = expr_varying(c, e->args[0]);
+    bool varying = compile_expr_varying(c, e->args[0]);
     struct expr where = *e;
     where.op = OP_WHERE;
-    if (varying && expr_harmless(c, e->args[1]) && expr_harmless(c, e->args[2]))
+    if (varying && compile_expr_harmless(c, e->args[1]) && compile_expr_harmless(c, e->args[2]))
         return compile_operation(c, &where, into);
-    struct value to = result_place(c, e, into);
+    struct value to = compile_result_place(c, e, into);
     uint32_t top = c->top;
     if (varying)
         select_by_masks(c, e, &to);
@@ -530,22 +535,22 @@ static struct value compile_select(struct compiler *c, const struct expr *e,
 static struct value compile_lazy_logic(struct compiler *c, const struct expr *e,
                                        const struct value *into)
 {
-    if (e->type.rank > 0 || expr_harmless(c, e->args[1]))
+    if (e->type.rank > 0 || compile_expr_harmless(c, e->args[1]))
         return compile_operation(c, e, into);
-    struct value to = result_place(c, e, into);
+    struct value to = compile_result_place(c, e, into);
     uint32_t top = c->top;
     bool both = e->op == OP_LAND;
-    if (!expr_varying(c, e->args[0])) {
+    if (!compile_expr_varying(c, e->args[0])) {
         struct label end = {0};
-        struct value first = value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
-        value_transfer(c, &to, &first);
-        emit_jump(c, both ? step_jump_unless : step_jump_if, to.at, &end);
+        struct value first = compile_value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
+        compile_value_transfer(c, &to, &first);
+        compile_add_jump(c, both ? step_jump_unless : step_jump_if, to.at, &end);
         compile_into(c, e->args[1], &to);
-        label_place(c, &end);
+        compile_label_place(c, &end);
     } else {
         compile_into(c, e->args[0], &to);
-        uint32_t rest = mask_new(c);
-        emit_mask(c, both ? step_mask_and : step_mask_and_not, rest, c->mask, to.at);
+        uint32_t rest = compile_mask_new(c);
+        compile_add_mask(c, both ? step_mask_and : step_mask_and_not, rest, c->mask, to.at);
         compile_under(c, rest, e->args[1], &to);
     }
     c->top = top;
@@ -563,7 +568,7 @@ static struct value compile_index(struct compiler *c, const struct expr *e)
            : e->op == OP_BLOCK   ? c->program->block_at + axis * 4
            : e->op == OP_CLUSTER ? c->program->cluster_at + axis * 4
                                  : c->program->grid_at + axis * 4;
-    return value_convert(c, v, e->type.dtype);
+    return compile_value_convert(c, v, e->type.dtype);
 }
 
 static struct value compile_ref(struct compiler *c, const struct expr *e, const struct value *into)
@@ -572,14 +577,14 @@ static struct value compile_ref(struct compiler *c, const struct expr *e, const 
     if (s->storage == ST_SHARED || s->storage == ST_VIEW)
         return compile_load(c, e, into);
     if (s->storage == ST_CONST || (s->storage == ST_PARAM && s->has_value))
-        return value_constant(c, e->type.dtype, s->value);
+        return compile_value_constant(c, e->type.dtype, s->value);
     compile_row_load(c, s);
-    struct value v = slot_of(c, s)->value;
+    struct value v = compile_slot_of(c, s)->value;
     if (v.lanes == 0)
         compile_error(c, "%s is used before it is declared", s->name);
     if (c->first_lane)
         v.lanes = 1;
-    return value_convert(c, v, e->type.dtype);
+    return compile_value_convert(c, v, e->type.dtype);
 }
 
 struct value compile_expr(struct compiler *c, const struct expr *e, const struct value *into)
@@ -592,13 +597,13 @@ struct value compile_expr(struct compiler *c, const struct expr *e, const struct
         c->loc = outer;
         return v;
     }
-    if (is_chain(c, e)) {
+    if (compile_is_chain(c, e)) {
         v = compile_chain(c, e, into);
         c->loc = outer;
         return v;
     }
     switch (e->op) {
-    case OP_LITERAL: v = value_constant(c, e->type.dtype, e->literal); break;
+    case OP_LITERAL: v = compile_value_constant(c, e->type.dtype, e->literal); break;
     case OP_REF: v = compile_ref(c, e, into); break;
     case OP_BLOCK:
     case OP_GRID:

@@ -21,7 +21,7 @@ static bool constant_operation(const struct compiler *c, const struct expr *e, s
     if (class == CLASS_COMPARE)
         t = dtype_join(e->args[0]->type.dtype, e->args[e->count - 1]->type.dtype);
     for (int i = 0; i < e->count; i++) {
-        if (!expr_constant(c, e->args[i], &args[i]))
+        if (!compile_expr_constant(c, e->args[i], &args[i]))
             return false;
         args[i] = eval_cast(t, e->args[i]->type.dtype, &args[i]);
     }
@@ -33,7 +33,7 @@ static bool is_integer(const struct expr *e)
     return e->type.rank == 0 && !dtype_is_float(e->type.dtype);
 }
 
-bool expr_constant(const struct compiler *c, const struct expr *e, struct literal *out)
+bool compile_expr_constant(const struct compiler *c, const struct expr *e, struct literal *out)
 {
     if (eval_scalar(e, NULL, out))
         return true;
@@ -47,13 +47,13 @@ bool expr_constant(const struct compiler *c, const struct expr *e, struct litera
         return c->first_lane;
     }
     if (e->op == OP_REF) {
-        const struct slot *s = slot_of(c, e->sym);
+        const struct slot *s = compile_slot_of(c, e->sym);
         *out = s->is_known ? s->known : s->first;
         return s->is_known || (c->first_lane && s->first_is_known);
     }
     if (e->op == OP_CAST) {
         struct literal from;
-        if (!expr_constant(c, e->args[0], &from))
+        if (!compile_expr_constant(c, e->args[0], &from))
             return false;
         *out = eval_cast(e->type.dtype, e->args[0]->type.dtype, &from);
         return true;
@@ -66,14 +66,14 @@ bool compile_known(struct compiler *c, const struct expr *e, struct value *out)
     struct literal v;
     if (!is_integer(e))
         return false;
-    if (expr_constant(c, e, &v)) {
-        *out = value_constant(c, e->type.dtype, v);
+    if (compile_expr_constant(c, e, &v)) {
+        *out = compile_value_constant(c, e->type.dtype, v);
         return true;
     }
     if (e->op != OP_ADD)
         return false;
     for (int i = 0; i < 2; i++)
-        if (expr_constant(c, e->args[i], &v) && v.i == 0 &&
+        if (compile_expr_constant(c, e->args[i], &v) && v.i == 0 &&
             e->args[1 - i]->type.dtype == e->type.dtype) {
             *out = compile_expr(c, e->args[1 - i], NULL);
             return true;
@@ -97,19 +97,19 @@ static bool combine(int64_t *step, int64_t a, const int64_t *x, int64_t b, const
     return fits;
 }
 
-bool expr_is_thread(const struct compiler *c, const struct expr *e)
+bool compile_expr_is_thread(const struct compiler *c, const struct expr *e)
 {
     return (e->op == OP_THREAD && e->axis == 0) ||
-           (e->op == OP_REF && slot_of(c, e->sym)->is_thread);
+           (e->op == OP_REF && compile_slot_of(c, e->sym)->is_thread);
 }
 
-int64_t thread_divisor(const struct compiler *c, const struct expr *e)
+int64_t compile_thread_divisor(const struct compiler *c, const struct expr *e)
 {
     bool power = e->op == OP_SHR || e->op == OP_AND;
     struct literal n;
     if ((!power && e->op != OP_DIV && e->op != OP_REM) || e->type.dtype != DT_I32 ||
-        !expr_is_thread(c, e->args[0]) || !expr_constant(c, e->args[1], &n) || n.i < 1 ||
-        n.i > MAX_THREADS)
+        !compile_expr_is_thread(c, e->args[0]) || !compile_expr_constant(c, e->args[1], &n) ||
+        n.i < 1 || n.i > MAX_THREADS)
         return 0;
     if (!power)
         return n.i;
@@ -123,19 +123,19 @@ int64_t thread_divisor(const struct compiler *c, const struct expr *e)
 static int split_axis(const struct compiler *c, const struct expr *e)
 {
     const struct expr *thread = e->args[0];
-    if (c->split == 0 || thread_divisor(c, e) != c->split ||
-        (thread->op == OP_REF && !slot_of(c, thread->sym)->affine))
+    if (c->split == 0 || compile_thread_divisor(c, e) != c->split ||
+        (thread->op == OP_REF && !compile_slot_of(c, thread->sym)->affine))
         return -1;
     return e->op == OP_DIV || e->op == OP_SHR ? 1 : 0;
 }
 
-bool expr_affine(const struct compiler *c, const struct expr *e, int64_t *step)
+bool compile_expr_affine(const struct compiler *c, const struct expr *e, int64_t *step)
 {
     static const int64_t none[3] = {0};
     int64_t x[3], y[3];
     struct literal factor;
     memset(step, 0, sizeof x);
-    if (!expr_varying(c, e))
+    if (!compile_expr_varying(c, e))
         return true;
     if (e->type.dtype != DT_I32 || e->type.rank > 0)
         return false;
@@ -145,19 +145,20 @@ bool expr_affine(const struct compiler *c, const struct expr *e, int64_t *step)
         step[1] += e->axis == 0 ? c->split : 0;
         return true;
     case OP_REF: {
-        const struct slot *s = slot_of(c, e->sym);
+        const struct slot *s = compile_slot_of(c, e->sym);
         memcpy(step, s->step, sizeof s->step);
         return s->affine;
     }
-    case OP_NEG: return expr_affine(c, e->args[0], x) && combine(step, -1, x, 0, none);
+    case OP_NEG: return compile_expr_affine(c, e->args[0], x) && combine(step, -1, x, 0, none);
     case OP_ADD:
     case OP_SUB:
-        return expr_affine(c, e->args[0], x) && expr_affine(c, e->args[1], y) &&
+        return compile_expr_affine(c, e->args[0], x) && compile_expr_affine(c, e->args[1], y) &&
                combine(step, 1, x, e->op == OP_ADD ? 1 : -1, y);
     case OP_MUL:
         for (int i = 0; i < 2; i++)
-            if (expr_constant(c, e->args[i], &factor))
-                return expr_affine(c, e->args[1 - i], x) && combine(step, factor.i, x, 0, none);
+            if (compile_expr_constant(c, e->args[i], &factor))
+                return compile_expr_affine(c, e->args[1 - i], x) &&
+                       combine(step, factor.i, x, 0, none);
         return false;
     case OP_DIV:
     case OP_REM:
@@ -181,17 +182,17 @@ struct value compile_first_lane(struct compiler *c, const struct expr *e)
     return v;
 }
 
-void note_affine(struct compiler *c, const struct stmt *s)
+void compile_note_affine(struct compiler *c, const struct stmt *s)
 {
-    struct slot *slot = slot_of(c, s->sym);
+    struct slot *slot = compile_slot_of(c, s->sym);
     slot->affine = slot->first_is_known = false;
     if (c->plain || slot->assigned || !s->value || slot->value.lanes == 1 ||
         s->sym->type.dtype != DT_I32 || s->sym->storage != ST_SCALAR ||
         s->value->type.dtype != DT_I32)
         return;
-    slot->affine = expr_affine(c, s->value, slot->step);
+    slot->affine = compile_expr_affine(c, s->value, slot->step);
     c->first_lane = true;
-    slot->first_is_known = slot->affine && expr_constant(c, s->value, &slot->first);
+    slot->first_is_known = slot->affine && compile_expr_constant(c, s->value, &slot->first);
     c->first_lane = false;
 }
 
@@ -230,24 +231,24 @@ static void survey_body(struct loop_survey *s, const struct stmt *first)
         survey_body(s, st->step);
         survey_body(s, st->body);
         survey_body(s, st->otherwise);
-        int64_t turns = st->kind == STMT_FOR ? loop_known_turns(s->c, st, &made) : 0;
+        int64_t turns = st->kind == STMT_FOR ? compile_loop_known_turns(s->c, st, &made) : 0;
         if (turns > 1)
             s->nodes = before + (s->nodes - before) * (size_t)turns;
     }
 }
 
-void counter_start(struct compiler *c, const struct stmt *s)
+void compile_counter_start(struct compiler *c, const struct stmt *s)
 {
-    struct slot *slot = slot_of(c, s->init->sym);
-    slot->is_known = expr_constant(c, s->init->value, &slot->known);
+    struct slot *slot = compile_slot_of(c, s->init->sym);
+    slot->is_known = compile_expr_constant(c, s->init->value, &slot->known);
     slot->known = eval_cast(s->init->sym->type.dtype, s->init->value->type.dtype, &slot->known);
 }
 
-void counter_step(struct compiler *c, const struct stmt *s)
+void compile_counter_step(struct compiler *c, const struct stmt *s)
 {
-    struct slot *slot = slot_of(c, s->init->sym);
+    struct slot *slot = compile_slot_of(c, s->init->sym);
     struct literal next;
-    slot->is_known = slot->is_known && expr_constant(c, s->step->value, &next);
+    slot->is_known = slot->is_known && compile_expr_constant(c, s->step->value, &next);
     if (slot->is_known)
         slot->known = eval_cast(s->init->sym->type.dtype, s->step->value->type.dtype, &next);
 }
@@ -264,17 +265,17 @@ static bool is_counting(const struct compiler *c, const struct stmt *s)
            step->target->sym == init->sym && is_integer(step->value);
 }
 
-int64_t loop_known_turns(struct compiler *c, const struct stmt *s, size_t *nodes)
+int64_t compile_loop_known_turns(struct compiler *c, const struct stmt *s, size_t *nodes)
 {
     if (!is_counting(c, s))
         return 0;
-    struct slot *slot = slot_of(c, s->init->sym);
+    struct slot *slot = compile_slot_of(c, s->init->sym);
     struct literal goes_on = {0};
     int64_t turns = 0;
     bool known = false;
     c->unrolling++;
-    for (counter_start(c, s); slot->is_known; counter_step(c, s)) {
-        known = expr_constant(c, s->condition, &goes_on);
+    for (compile_counter_start(c, s); slot->is_known; compile_counter_step(c, s)) {
+        known = compile_expr_constant(c, s->condition, &goes_on);
         if (!known || !goes_on.i || ++turns > MOST_UNROLLED_LOOP)
             break;
     }

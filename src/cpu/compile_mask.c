@@ -8,14 +8,15 @@
 
 enum { MOST_TESTS = 8 };
 
-uint32_t mask_new(struct compiler *c)
+uint32_t compile_mask_new(struct compiler *c)
 {
-    return memory_new(c, MASK_HEADER + c->lanes);
+    return compile_memory_new(c, MASK_HEADER + c->lanes);
 }
 
-void emit_mask(struct compiler *c, step_fn *step, uint32_t dst, uint32_t mask, uint32_t condition)
+void compile_add_mask(struct compiler *c, step_fn *step, uint32_t dst, uint32_t mask,
+                      uint32_t condition)
 {
-    struct instr *in = emit_step(c, step);
+    struct instr *in = compile_add_step(c, step);
     in->dst = dst;
     in->mask = mask;
     in->a = condition;
@@ -32,8 +33,9 @@ static bool is_half_plane(const struct compiler *c, const struct expr *e)
 {
     int64_t a[3], b[3];
     bool compares = e->op == OP_LT || e->op == OP_LE || e->op == OP_GT || e->op == OP_GE;
-    return compares && is_i32(e->args[0]) && is_i32(e->args[1]) && expr_affine(c, e->args[0], a) &&
-           expr_affine(c, e->args[1], b) && expr_harmless(c, e) &&
+    return compares && is_i32(e->args[0]) && is_i32(e->args[1]) &&
+           compile_expr_affine(c, e->args[0], a) && compile_expr_affine(c, e->args[1], b) &&
+           compile_expr_harmless(c, e) &&
            (a[0] == b[0] || a[1] == b[1] ||
             (c->split > 0 && a[1] - b[1] == (a[0] - b[0]) * c->split));
 }
@@ -48,7 +50,8 @@ static bool split_condition(const struct compiler *c, const struct expr *e,
     if (e->op == OP_LAND)
         return split_condition(c, e->args[0], tests, count) &&
                split_condition(c, e->args[1], tests, count);
-    if (*count == MOST_TESTS || !(expr_varying(c, e) ? is_half_plane(c, e) : expr_harmless(c, e)))
+    if (*count == MOST_TESTS ||
+        !(compile_expr_varying(c, e) ? is_half_plane(c, e) : compile_expr_harmless(c, e)))
         return false;
     tests[(*count)++] = e;
     return true;
@@ -57,17 +60,17 @@ static bool split_condition(const struct compiler *c, const struct expr *e,
 static void lay_test(struct compiler *c, const struct expr *e, struct box_test *out)
 {
     int64_t step[3];
-    *out = (struct box_test){.uniform = !expr_varying(c, e)};
+    *out = (struct box_test){.uniform = !compile_expr_varying(c, e)};
     if (out->uniform) {
-        out->a = value_convert(c, compile_expr(c, e, NULL), DT_BOOL).at;
+        out->a = compile_value_convert(c, compile_expr(c, e, NULL), DT_BOOL).at;
         return;
     }
     out->op = e->op;
     out->a = compile_first_lane(c, e->args[0]).at;
     out->b = compile_first_lane(c, e->args[1]).at;
-    expr_affine(c, e->args[0], step);
+    compile_expr_affine(c, e->args[0], step);
     memcpy(out->step, step, sizeof out->step);
-    expr_affine(c, e->args[1], step);
+    compile_expr_affine(c, e->args[1], step);
     memcpy(out->step_b, step, sizeof out->step_b);
     for (int t = 0; t < 2; t++) {
         int64_t last = (int64_t)c->program->threads[t] - 1;
@@ -80,9 +83,9 @@ void compile_masks(struct compiler *c, const struct expr *condition, uint32_t *y
 {
     const struct expr *tests[MOST_TESTS];
     int count = 0;
-    *yes = mask_new(c);
+    *yes = compile_mask_new(c);
     if (no)
-        *no = mask_new(c);
+        *no = compile_mask_new(c);
     uint32_t top = c->top;
     bool box =
         !c->plain && c->program->threads[2] == 1 && split_condition(c, condition, tests, &count);
@@ -91,16 +94,16 @@ void compile_masks(struct compiler *c, const struct expr *condition, uint32_t *y
         d->count = count;
         for (int i = 0; i < count; i++)
             lay_test(c, tests[i], &d->test[i]);
-        struct instr *in = emit_step(c, step_mask_box);
+        struct instr *in = compile_add_step(c, step_mask_box);
         in->detail = d;
         in->dst = *yes;
         in->b = no ? *no : NO_SLOT;
         in->mask = c->mask;
     } else {
-        struct value v = value_convert(c, compile_expr(c, condition, NULL), DT_BOOL);
-        emit_mask(c, step_mask_and, *yes, c->mask, v.at);
+        struct value v = compile_value_convert(c, compile_expr(c, condition, NULL), DT_BOOL);
+        compile_add_mask(c, step_mask_and, *yes, c->mask, v.at);
         if (no)
-            emit_mask(c, step_mask_and_not, *no, c->mask, v.at);
+            compile_add_mask(c, step_mask_and_not, *no, c->mask, v.at);
     }
     c->top = top;
 }

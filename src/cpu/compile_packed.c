@@ -43,7 +43,7 @@ static bool is_view_part(const struct expr *e)
 
 static struct packed_use *use_of(const struct compiler *c, const struct expr *e)
 {
-    return &slot_of(c, e->sym)->packed;
+    return &compile_slot_of(c, e->sym)->packed;
 }
 
 /* --- how the kernel uses the tiles --- */
@@ -56,7 +56,7 @@ struct survey {
 
 static void refuse(struct survey *s, const struct sym *sym, enum cpu_slow why, struct loc at)
 {
-    struct packed_use *use = &slot_of(s->c, sym)->packed;
+    struct packed_use *use = &compile_slot_of(s->c, sym)->packed;
     if (use->refused)
         return;
     s->changed = use->refused = true;
@@ -127,7 +127,8 @@ struct dot_grouping dot_grouping(const struct compiler *c, const struct expr *do
     const struct routine_set *set = c->set;
     const int64_t depth = dot->args[0]->type.extent[1];
     const enum dtype left = dot_tile(dot, 0)->type.dtype, right = dot_tile(dot, 1)->type.dtype;
-    const enum dtype sum = dot->type.dtype, computed = compute_dtype(compute_of(sum));
+    const enum dtype sum = dot->type.dtype,
+                     computed = routine_compute_dtype(routine_compute_of(sum));
     if (are_bf16(dot) && depth % 2 == 0 && computed == DT_F32)
         return (struct dot_grouping){2, set->dot_bf16, set->dot_bf16 ? DT_BF16 : DT_F32, false};
     dot_fn *routine = left == DT_U8 ? set->dot_u8 : set->dot_i8;
@@ -147,9 +148,10 @@ struct dot_grouping dot_grouping(const struct compiler *c, const struct expr *do
 
 bool packed_takes_type(const struct compiler *c, const struct expr *dot, const struct expr *tile)
 {
-    enum compute compute = compute_of(dot->type.dtype);
+    enum compute compute = routine_compute_of(dot->type.dtype);
     bool floats = compute == COMPUTE_F32 || compute == COMPUTE_F64;
-    return dot_grouping(c, dot).routine || (floats && compute_of(tile->type.dtype) == compute);
+    return dot_grouping(c, dot).routine ||
+           (floats && routine_compute_of(tile->type.dtype) == compute);
 }
 
 const struct packed_use *packed_use_of(const struct compiler *c, const struct expr *e)
@@ -316,7 +318,7 @@ static unsigned block_axes(const struct compiler *c, const struct expr *e)
     if (e->op == OP_BLOCK)
         return 1u << e->axis;
     if (e->op == OP_REF && e->sym->storage == ST_SCALAR)
-        return slot_of(c, e->sym)->block_axes;
+        return compile_slot_of(c, e->sym)->block_axes;
     for (int i = 0; i < e->count; i++)
         axes |= block_axes(c, e->args[i]);
     return axes;
@@ -330,7 +332,7 @@ static void survey_axes(void *user, struct stmt *st)
                                                                                   : NULL;
     if (!sym || sym->storage != ST_SCALAR)
         return;
-    struct slot *slot = slot_of(s->c, sym);
+    struct slot *slot = compile_slot_of(s->c, sym);
     unsigned axes = slot->block_axes | block_axes(s->c, st->value);
     s->changed |= axes != slot->block_axes;
     slot->block_axes = axes;
@@ -346,7 +348,7 @@ static void survey_axes(void *user, struct stmt *st)
 static bool packs_on_the_way(const struct compiler *c, const struct packed_form *form)
 {
     const struct dot_routines *dot = c->set->dot;
-    enum compute compute = compute_of(form->to);
+    enum compute compute = routine_compute_of(form->to);
     bool same = form->from == form->to;
     bool halves = dot->has_halves && form->from == DT_F16 && form->to == DT_F32;
     bool whole = form->side == PACKED_LEFT || (size_t)form->lines % dot->width[compute] == 0;
@@ -378,7 +380,7 @@ static void lay_tile(struct compiler *c, struct slot *slot)
     t->bytes = (size_t)(lines * t->form.depth) * dtype_size(t->form.to);
     t->states = c->program->packed_states;
     c->program->packed_states += (uint32_t)t->stages;
-    t->at = memory_new(c, t->bytes * (size_t)t->stages);
+    t->at = compile_memory_new(c, t->bytes * (size_t)t->stages);
     t->on_the_way = packs_on_the_way(c, &t->form) &&
                     (t->form.side == PACKED_RIGHT || own_bytes(&t->form) <= MOST_OWN_BYTES);
     slot->packed.tile = t;
@@ -416,14 +418,15 @@ void packed_survey(struct compiler *c)
         if (packs && own_bytes(&tile->form) > own)
             own = own_bytes(&tile->form);
     }
-    c->program->own_left_at = memory_new(c, own);
-    c->program->packed_at = memory_new(c, c->program->packed_states * sizeof(struct packed_state));
+    c->program->own_left_at = compile_memory_new(c, own);
+    c->program->packed_at =
+        compile_memory_new(c, c->program->packed_states * sizeof(struct packed_state));
 }
 
 const struct packed_tile *packed_tile_of(const struct compiler *c, const struct expr *e)
 {
     bool names = (e->op == OP_REF || e->op == OP_ACCESS) && e->sym->storage != ST_VIEW;
-    return names ? slot_of(c, e->sym)->packed.tile : NULL;
+    return names ? compile_slot_of(c, e->sym)->packed.tile : NULL;
 }
 
 /* Decides whether the product packs its right operand on its way. A row of a panel of f16 is one
@@ -433,7 +436,7 @@ void packed_for_product(struct compiler *c, const struct expr *right, size_t m)
 {
     if (!packed_tile_of(c, right))
         return;
-    struct packed_tile *tile = slot_of(c, right->sym)->packed.tile;
+    struct packed_tile *tile = compile_slot_of(c, right->sym)->packed.tile;
     const struct dot_routines *dot = c->set->dot;
     size_t blocks = (m + dot->rows - 1) / dot->rows;
     if (tile->form.from != tile->form.to && m / blocks < dot->packing_rows)
@@ -562,7 +565,7 @@ static struct packed_weights *packed_weights_new(struct compiler *c, const struc
     w->scales = from->scales;
     w->steps = from->steps;
     for (int i = 0; i < from->scales; i++) {
-        w->scale[i] = access_new(c, from->scale[i]);
+        w->scale[i] = compile_access_new(c, from->scale[i]);
         w->every[i] = from->every[i];
     }
     for (int i = 0; i < from->steps; i++)
@@ -582,14 +585,14 @@ struct packed_fill *packed_fill_new(struct compiler *c, const struct expr *targe
 {
     struct packed_fill *fill = arena_new(c->arena, struct packed_fill);
     fill->tile = packed_tile_of(c, target);
-    fill->to = access_new(c, target);
-    struct packed_use *use = &slot_of(c, target->sym)->packed;
+    fill->to = compile_access_new(c, target);
+    struct packed_use *use = &compile_slot_of(c, target->sym)->packed;
     const struct weights *w = use->repeat > 0 ? weights_of(c, use, value) : NULL;
     if (w) {
         fill->weights = use->unpacks ? packed_weights_new(c, w) : NULL;
         value = w->codes;
     }
-    fill->from = access_new(c, value);
+    fill->from = compile_access_new(c, value);
     fill->source = packed_tile_of(c, value);
     if (!fill->source)
         fill->cache = plan_cache(c, fill->tile, fill->from, value, fill->weights != NULL);
@@ -602,7 +605,7 @@ bool compile_packed_fill(struct compiler *c, const struct expr *target, const st
         return false;
     uint32_t top = c->top;
     struct packed_fill *fill = packed_fill_new(c, target, value);
-    emit_step(c, fill->source ? step_packed_copy : step_packed_fill)->detail = fill;
+    compile_add_step(c, fill->source ? step_packed_copy : step_packed_fill)->detail = fill;
     c->top = top;
     return true;
 }
@@ -613,13 +616,13 @@ bool compile_packed_decl(struct compiler *c, const struct stmt *s)
     const struct packed_tile *tile = packed_tile_of(c, &whole);
     if (!tile)
         return false;
-    struct slot *slot = slot_of(c, s->sym);
+    struct slot *slot = compile_slot_of(c, s->sym);
     slot->value.lanes = 1; /* the tile is declared now */
     if (s->value)
         return compile_packed_fill(c, &whole, s->value);
     struct packed_fill *fill = arena_new(c->arena, struct packed_fill);
     fill->tile = tile;
-    fill->to = access_new(c, &whole);
-    emit_step(c, step_packed_clear)->detail = fill;
+    fill->to = compile_access_new(c, &whole);
+    compile_add_step(c, step_packed_clear)->detail = fill;
     return true;
 }

@@ -14,7 +14,8 @@
 static bool refuse(struct compiler *c, enum cpu_slow slow, const struct stmt *s,
                    const struct expr *target)
 {
-    note_slow(c, slow, s->loc, target ? target->loc : s->loc, target ? target->sym->written : NULL);
+    compile_note_slow(c, slow, s->loc, target ? target->loc : s->loc,
+                      target ? target->sym->written : NULL);
     return false;
 }
 
@@ -22,7 +23,8 @@ static bool is_uniform(const struct compiler *c, const struct products *p)
 {
     bool uniform = true;
     for (int i = 0; i < p->loops; i++)
-        uniform &= !expr_varying(c, p->loop[i].start) && !expr_varying(c, p->loop[i].bound);
+        uniform &= !compile_expr_varying(c, p->loop[i].start) &&
+                   !compile_expr_varying(c, p->loop[i].bound);
     return uniform;
 }
 
@@ -30,7 +32,7 @@ static bool is_affine(const struct compiler *c, const struct expr *e)
 {
     int64_t lanes[3];
     for (int i = 0; e && i < e->indices; i++)
-        if (e->index[i].value && !expr_affine(c, e->index[i].value, lanes))
+        if (e->index[i].value && !compile_expr_affine(c, e->index[i].value, lanes))
             return false;
     return true;
 }
@@ -39,8 +41,9 @@ static bool is_affine(const struct compiler *c, const struct expr *e)
 static bool is_target(const struct compiler *c, const struct expr *e)
 {
     enum dtype t = e->type.dtype;
-    return slot_of(c, e->sym)->value.lanes == c->lanes && t != DT_BOOL &&
-           compute_dtype(compute_of(t)) == t && c->set->dot->dot[compute_of(t)];
+    return compile_slot_of(c, e->sym)->value.lanes == c->lanes && t != DT_BOOL &&
+           routine_compute_dtype(routine_compute_of(t)) == t &&
+           c->set->dot->dot[routine_compute_of(t)];
 }
 
 static bool is_in_lanes(struct compiler *c, const struct stmt *s)
@@ -63,7 +66,7 @@ static bool is_in_lanes(struct compiler *c, const struct stmt *s)
 static int64_t constant_turns(const struct compiler *c, const struct product_counter *l)
 {
     struct literal start, bound;
-    if (!expr_constant(c, l->start, &start) || !expr_constant(c, l->bound, &bound))
+    if (!compile_expr_constant(c, l->start, &start) || !compile_expr_constant(c, l->bound, &bound))
         return -1;
     return counted_turns(start.i, bound.i, l->step, l->inclusive);
 }
@@ -75,16 +78,17 @@ static int64_t constant_turns(const struct compiler *c, const struct product_cou
 static bool lay_sum(const struct compiler *c, const struct products *p, const struct product_sum *s,
                     struct lane_product *out)
 {
-    const struct value *v = &slot_of(c, s->target->sym)->value;
+    const struct value *v = &compile_slot_of(c, s->target->sym)->value;
     const struct expr *e = s->target;
     int64_t stride[MAX_RANK], at = 0;
     bool moved[PRODUCT_LOOPS] = {false};
-    dense_strides(v->rank, v->extent, v->lanes, stride);
+    compile_dense_strides(v->rank, v->extent, v->lanes, stride);
     for (int i = 0; i < e->indices; i++) {
         const int64_t *step = s->steps.of[i];
         struct literal first;
         int moves = 0;
-        if (expr_varying(c, e->index[i].value) || !expr_constant(c, e->index[i].value, &first))
+        if (compile_expr_varying(c, e->index[i].value) ||
+            !compile_expr_constant(c, e->index[i].value, &first))
             return false;
         int64_t last = first.i;
         for (int l = 0; l < s->loops; l++) {
@@ -110,10 +114,10 @@ static bool lay_sum(const struct compiler *c, const struct products *p, const st
 static void lay_value(struct compiler *c, const struct expr *e, const struct lane_product *to,
                       int loops, struct product_operand *o)
 {
-    struct value v = value_convert(c, compile_expr(c, e, NULL), e->type.dtype);
+    struct value v = compile_value_convert(c, compile_expr(c, e, NULL), e->type.dtype);
     int lanes = to->axes - 3, elements = lanes - loops;
     int64_t stride[MAX_RANK];
-    dense_strides(v.rank, v.extent, v.lanes, stride);
+    compile_dense_strides(v.rank, v.extent, v.lanes, stride);
     for (int i = 0; i < v.rank; i++)
         o->step[0][loops + elements - v.rank + i] = v.extent[i] > 1 ? stride[i] : 0;
     if (v.lanes > 1)
@@ -125,7 +129,7 @@ static void lay_access(struct compiler *c, const struct unconverted_factor *f,
                        const struct lane_product *to, struct product_operand *o)
 {
     const struct expr *e = f->load;
-    struct access *a = access_new(c, e);
+    struct access *a = compile_access_new(c, e);
     int lanes = to->axes - 3, element = lanes - e->type.rank;
     for (int i = 0; i < a->rank; i++) {
         memcpy(o->step[i], f->steps.of[i], sizeof f->steps.of[i]);
@@ -150,9 +154,9 @@ static void lay_product(struct compiler *c, const struct product_sum *s, struct 
     lane_steps(c->program, &out->sum_step[out->axes - 3]);
     out->size = (uint32_t)dtype_size(t->dtype);
     out->size_index = size_index(t->dtype);
-    out->dot = c->set->dot->dot[compute_of(t->dtype)];
-    out->width = c->set->dot->width[compute_of(t->dtype)];
-    out->fma = routine_elementwise(c->set, OP_FMA, compute_of(t->dtype));
+    out->dot = c->set->dot->dot[routine_compute_of(t->dtype)];
+    out->width = c->set->dot->width[routine_compute_of(t->dtype)];
+    out->fma = routine_elementwise(c->set, OP_FMA, routine_compute_of(t->dtype));
     for (int i = 0; i < 2; i++) {
         struct product_operand *o = &out->operand[i];
         const struct unconverted_factor *f = &s->factor[i];
@@ -172,8 +176,8 @@ static void lay_product(struct compiler *c, const struct product_sum *s, struct 
 static void set_counters(struct compiler *c, const struct products *p, bool known)
 {
     for (int i = 0; i < p->loops; i++) {
-        struct slot *slot = slot_of(c, p->loop[i].sym);
-        slot->is_known = known && expr_constant(c, p->loop[i].start, &slot->known);
+        struct slot *slot = compile_slot_of(c, p->loop[i].sym);
+        slot->is_known = known && compile_expr_constant(c, p->loop[i].start, &slot->known);
     }
     c->unrolling += known ? 1 : -1;
 }
@@ -184,7 +188,7 @@ static struct product_loop *lay_loops(struct compiler *c, const struct products 
     for (int i = 0; i < p->loops; i++) {
         const struct product_counter *l = &p->loop[i];
         struct value start = compile_expr(c, l->start, NULL);
-        slot_of(c, l->sym)->value = start;
+        compile_slot_of(c, l->sym)->value = start;
         out[i].start = start.at;
         out[i].bound = compile_expr(c, l->bound, NULL).at;
         out[i].step = l->step;
@@ -210,7 +214,7 @@ static void lay_panels(struct compiler *c, struct products_detail *d)
                 raw = d->product[i].operand[o].size;
     }
     for (int i = 0; i < 4; i++)
-        d->panel[i] = memory_new(c, (size_t)d->room * (i < 3 ? size : raw));
+        d->panel[i] = compile_memory_new(c, (size_t)d->room * (i < 3 ? size : raw));
 }
 
 /* Emits the step, whose sums are laid. */
@@ -228,7 +232,7 @@ static void emit_products(struct compiler *c, const struct products *p,
         vec_push(c->arena, &c->products, &products[i]);
     }
     lay_panels(c, d);
-    emit_jump(c, step_products, c->mask, end);
+    compile_add_jump(c, step_products, c->mask, end);
     struct instr *in = &c->code.data[c->code.count - 1];
     in->detail = d;
     in->mask = c->mask;
@@ -240,7 +244,7 @@ bool compile_products(struct compiler *c, const struct stmt *s, struct label *en
     if (c->plain || c->seldom || c->lanes == 1 || s->kind != STMT_FOR)
         return false;
     if (!p)
-        return slow_is_sum_of_products(s) && refuse(c, CPU_SLOW_LOOP_FORM, s, NULL);
+        return compile_slow_is_sum_of_products(s) && refuse(c, CPU_SLOW_LOOP_FORM, s, NULL);
     if (!is_in_lanes(c, s))
         return false;
     struct lane_product *products = arena_array(c->arena, struct lane_product, p->sums);

@@ -12,7 +12,7 @@ static int arrivals_of(int warps)
     return warps < WARPGROUP ? 1 : warps / WARPGROUP;
 }
 
-void roles_open(struct compiler *c)
+void compile_roles_open(struct compiler *c)
 {
     int count = 1;
     if (!kernel_uses_roles(c->kernel))
@@ -21,58 +21,59 @@ void roles_open(struct compiler *c)
         count += s->kind == STMT_ROLE ? s->role->replicas : 0;
     c->roles = arena_alloc(c->arena, sizeof *c->roles + (size_t)count * sizeof c->roles->role[0]);
     *c->roles = (struct roles_detail){.count = count};
-    c->roles->at = memory_new(c, (size_t)count * sizeof(struct role_state));
+    c->roles->at = compile_memory_new(c, (size_t)count * sizeof(struct role_state));
     c->roles->role[0] = (struct role_start){0, "it"};
     if (c->kernel->cluster[0] > 0) {
-        c->roles->peer = cluster_frame;
+        c->roles->peer = clusters_frame;
         c->roles->run = clusters_run;
     }
     c->arrivals = arrivals_of(c->kernel->warps);
     c->program->roles = c->roles;
-    emit_step(c, step_roles_open);
+    compile_add_step(c, step_roles_open);
 }
 
 /* --- mbarriers --- */
 
 void compile_mbarrier(struct compiler *c, const struct sym *s)
 {
-    struct slot *slot = slot_of(c, s);
+    struct slot *slot = compile_slot_of(c, s);
     struct mbarrier_detail *d = arena_new(c->arena, struct mbarrier_detail);
     size_t elements = (size_t)type_elements(&s->type);
     slot->value = (struct value){.dtype = s->type.dtype, .rank = s->type.rank, .lanes = 1};
     memcpy(slot->value.extent, s->type.extent, sizeof slot->value.extent);
-    slot->value.at = memory_new(c, elements * sizeof(struct mbarrier));
-    slot->waited_at = memory_new(c, (size_t)c->roles->count * elements * sizeof(uint32_t));
+    slot->value.at = compile_memory_new(c, elements * sizeof(struct mbarrier));
+    slot->waited_at = compile_memory_new(c, (size_t)c->roles->count * elements * sizeof(uint32_t));
     d->at = slot->value.at;
     d->waited = slot->waited_at;
     d->elements = (uint32_t)elements;
     d->arrivals = s->arrivals;
     d->ready = s->ready;
-    emit_step(c, step_mbarrier)->detail = d;
+    compile_add_step(c, step_mbarrier)->detail = d;
 }
 
-struct mbarrier_detail *mbarrier_new(struct compiler *c, const struct expr *e,
-                                     const struct expr *value)
+struct mbarrier_detail *compile_mbarrier_new(struct compiler *c, const struct expr *e,
+                                             const struct expr *value)
 {
     struct mbarrier_detail *d = arena_new(c->arena, struct mbarrier_detail);
-    const struct slot *slot = slot_of(c, e->sym);
-    d->access = access_new(c, e);
+    const struct slot *slot = compile_slot_of(c, e->sym);
+    d->access = compile_access_new(c, e);
     d->at = slot->value.at;
     d->waited = slot->waited_at;
     d->elements = (uint32_t)type_elements(&e->sym->type);
     d->arrivals = e->sym->arrivals;
-    d->value = value ? value_convert(c, compile_expr(c, value, NULL), DT_I32).at : NO_SLOT;
+    d->value = value ? compile_value_convert(c, compile_expr(c, value, NULL), DT_I32).at : NO_SLOT;
     return d;
 }
 
 void compile_phase(struct compiler *c, const struct expr *e)
 {
     uint32_t top = c->top;
-    struct mbarrier_detail *d = mbarrier_new(c, e->args[0], e->count > 1 ? e->args[1] : NULL);
+    struct mbarrier_detail *d =
+        compile_mbarrier_new(c, e->args[0], e->count > 1 ? e->args[1] : NULL);
     d->one_thread = c->one_thread;
-    struct instr *in = emit_step(c, e->op == OP_WAIT     ? step_wait
-                                    : e->op == OP_EXPECT ? step_expect
-                                                         : step_arrive);
+    struct instr *in = compile_add_step(c, e->op == OP_WAIT     ? step_wait
+                                           : e->op == OP_EXPECT ? step_expect
+                                                                : step_arrive);
     in->detail = d;
     in->n = e->op == OP_EXPECT ? 1 : (uint32_t)c->arrivals;
     c->top = top;
@@ -90,15 +91,15 @@ static void compile_replica(struct compiler *c, const struct stmt *s, int number
     start->name =
         arena_printf(c->arena, "warps(%d +: %d)", role->first + number * role->warps, role->warps);
     if (role->replica) {
-        struct value v = value_new(c, DT_I32, 0, NULL, 1);
-        struct value constant = value_constant(c, DT_I32, (struct literal){.i = number});
-        value_transfer(c, &v, &constant);
-        slot_of(c, role->replica)->value = v;
+        struct value v = compile_value_new(c, DT_I32, 0, NULL, 1);
+        struct value constant = compile_value_constant(c, DT_I32, (struct literal){.i = number});
+        compile_value_transfer(c, &v, &constant);
+        compile_slot_of(c, role->replica)->value = v;
     }
     c->arrivals = arrivals_of(role->warps);
     compile_scope(c, s->body);
     c->loc = s->loc;
-    emit_step(c, step_role_end);
+    compile_add_step(c, step_role_end);
     c->roles->end = c->labelled = (uint32_t)c->code.count;
     c->top = c->high;
 }
@@ -106,7 +107,7 @@ static void compile_replica(struct compiler *c, const struct stmt *s, int number
 void compile_role(struct compiler *c, const struct stmt *s)
 {
     if (c->role == 0)
-        emit_step(c, step_roles_start);
+        compile_add_step(c, step_roles_start);
     for (int i = 0; i < s->role->replicas; i++)
         compile_replica(c, s, i);
 }

@@ -63,20 +63,20 @@ static bool emit_show(struct compiler *c, const struct expr *e, const struct val
                       uint32_t *shown_at)
 {
     uint32_t code = (uint32_t)c->code.count, outer = c->top;
-    *shown_at = memory_new(c, sizeof(void *));
+    *shown_at = compile_memory_new(c, sizeof(void *));
     uint32_t top = c->top;
-    struct access *a = access_new(c, e);
-    if (!loads_row(c, a)) {
+    struct access *a = compile_access_new(c, e);
+    if (!compile_loads_row(c, a)) {
         c->code.count = code;
         c->top = outer;
         return false;
     }
     if (e->otherwise)
-        a->otherwise = value_convert(c, compile_expr(c, e->otherwise, NULL), v->dtype).at;
+        a->otherwise = compile_value_convert(c, compile_expr(c, e->otherwise, NULL), v->dtype).at;
     a->stays = stays;
-    a->prefetch = row_prefetch_new(c);
-    note_row_access(c, a);
-    struct instr *in = emit_step(c, step_show_row);
+    a->prefetch = compile_row_prefetch_new(c);
+    compile_note_row_access(c, a);
+    struct instr *in = compile_add_step(c, step_show_row);
     in->detail = a;
     in->dst = v->at;
     in->a = *shown_at;
@@ -92,7 +92,7 @@ bool compile_shown_row(struct compiler *c, const struct stmt *s, const struct va
     if (!e || s->sym->storage != ST_REG || !is_row(c, e) || e->type.dtype != v->dtype ||
         !type_same_shape(&e->type, &s->sym->type))
         return false;
-    struct slot *slot = slot_of(c, s->sym);
+    struct slot *slot = compile_slot_of(c, s->sym);
     bool soon = is_assigned_soon(s), stays = e->sym->is_const && !slot->assigned;
     if ((!soon && !stays) || !emit_show(c, e, v, !soon, &slot->shown_at))
         return false;
@@ -102,16 +102,16 @@ bool compile_shown_row(struct compiler *c, const struct stmt *s, const struct va
     return true;
 }
 
-const struct slot *shown_row(struct compiler *c, const struct expr *e)
+const struct slot *compile_row_as_shown(struct compiler *c, const struct expr *e)
 {
-    const struct slot *variable = e->op == OP_REF ? slot_of(c, e->sym) : NULL;
+    const struct slot *variable = e->op == OP_REF ? compile_slot_of(c, e->sym) : NULL;
     if (variable && variable->is_shown && variable->value.dtype == e->type.dtype)
         return variable;
     if (!is_row(c, e) || !e->sym->is_const)
         return NULL;
     struct slot *slot = arena_new(c->arena, struct slot);
     uint32_t top = c->top;
-    slot->value = value_of_type(c, &e->type, 1);
+    slot->value = compile_value_of_type(c, &e->type, 1);
     if (emit_show(c, e, &slot->value, true, &slot->shown_at))
         return slot;
     c->top = top;
@@ -120,20 +120,20 @@ const struct slot *shown_row(struct compiler *c, const struct expr *e)
 
 void compile_row_load(struct compiler *c, const struct sym *s)
 {
-    const struct slot *slot = slot_of(c, s);
+    const struct slot *slot = compile_slot_of(c, s);
     if (!slot->is_shown)
         return;
-    struct instr *in = emit_step(c, step_row_load);
+    struct instr *in = compile_add_step(c, step_row_load);
     in->dst = slot->value.at;
     in->a = slot->shown_at;
-    in->n = (uint32_t)value_bytes(&slot->value);
+    in->n = (uint32_t)compile_value_bytes(&slot->value);
 }
 
 void compile_row_map(struct compiler *c, const struct stmt *s, const struct value *v)
 {
     const struct sym *sym = s->kind == STMT_DECL ? s->sym : s->target->sym;
     enum strip_form form = s->row->rule == ROW_POWERS ? STRIP_DIFFERENCE : STRIP_BY_ONE;
-    struct slot *slot = slot_of(c, sym);
+    struct slot *slot = compile_slot_of(c, sym);
     struct instr *in = &c->code.data[c->code.count - 1];
     const struct strip_detail *d = in->step == step_row && in->dst == v->at ? in->detail : NULL;
     slot->sum = NULL;
@@ -141,15 +141,15 @@ void compile_row_map(struct compiler *c, const struct stmt *s, const struct valu
         !routine_row_map(c->set, s->row->rule, (size_t)d->extent[0]))
         return;
     slot->sum = s->row->sum;
-    slot->sum_value = value_of_type(c, &slot->sum->type, 1);
+    slot->sum_value = compile_value_of_type(c, &slot->sum->type, 1);
     in->step = step_row_map;
     in->a = slot->sum_value.at;
     in->b = s->row->rule;
 }
 
-const struct value *row_sum(const struct compiler *c, const struct expr *e)
+const struct value *compile_row_sum(const struct compiler *c, const struct expr *e)
 {
     const struct expr *x = e->args[0]->op == OP_MUL ? e->args[0]->args[0] : e->args[0];
-    const struct slot *slot = x->op == OP_REF ? slot_of(c, x->sym) : NULL;
+    const struct slot *slot = x->op == OP_REF ? compile_slot_of(c, x->sym) : NULL;
     return slot && slot->sum == e ? &slot->sum_value : NULL;
 }

@@ -40,8 +40,8 @@ static bool stays(const struct survey *v, const struct expr *e)
     struct operation o;
     if (!names(v, e) || e->op == OP_REF)
         return true;
-    bool each =
-        e->op == OP_CAST || (describe_operation(v->c, e, &o) && !needs_divisor_check(v->c, e));
+    bool each = e->op == OP_CAST ||
+                (compile_describe_operation(v->c, e, &o) && !compile_needs_divisor_check(v->c, e));
     bool adds = e->op == OP_DOT && e->count == 3;
     if (!each && !adds)
         return false;
@@ -192,24 +192,25 @@ static bool has_fixed_places(const struct survey *v, const struct stmt *from)
 
 /* --- the whole --- */
 
-void seen_survey(struct compiler *c, const struct stmt *s)
+void compile_seen_survey(struct compiler *c, const struct stmt *s)
 {
     struct survey v = {.c = c, .tile = {s->sym}, .tiles = 1};
-    struct slot *slot = slot_of(c, s->sym);
+    struct slot *slot = compile_slot_of(c, s->sym);
     slot->seen = NULL;
     if (c->plain || c->lanes > 1 || !slot->gets_dot || s->sym->storage != ST_REG ||
         s->sym->type.rank != 2)
         return;
-    const struct stmt *from = s->value && s->value->op == OP_DOT ? s : next_mention(s, s->sym);
+    const struct stmt *from =
+        s->value && s->value->op == OP_DOT ? s : compile_next_mention(s, s->sym);
     if (!from || !survey_list(&v, c->list) || !has_fixed_places(&v, from))
         return;
     struct pending_seen p = {.from = from, .tile = s->sym, .count = v.targets};
     memcpy(p.target, v.target, sizeof p.target);
     vec_push(c->arena, &c->pending, p);
-    seen_place(c, s);
+    compile_seen_place(c, s);
 }
 
-void seen_place(struct compiler *c, const struct stmt *s)
+void compile_seen_place(struct compiler *c, const struct stmt *s)
 {
     for (size_t i = c->pending.count; i-- > 0;) {
         const struct pending_seen *p = &c->pending.data[i];
@@ -218,8 +219,8 @@ void seen_place(struct compiler *c, const struct stmt *s)
         struct tile_seen *seen = arena_new(c->arena, struct tile_seen);
         seen->count = p->count;
         for (int t = 0; t < p->count; t++)
-            seen->to[t] = access_new(c, p->target[t]);
-        slot_of(c, p->tile)->seen = seen;
+            seen->to[t] = compile_access_new(c, p->target[t]);
+        compile_slot_of(c, p->tile)->seen = seen;
         c->pending.data[i] = c->pending.data[--c->pending.count];
     }
 }

@@ -58,7 +58,7 @@ static void emit_reduction(struct compiler *c, const struct expr *e, struct redu
                            const struct value *to, const struct value *x)
 {
     split_at_axis(d, x, e->axis);
-    struct instr *in = emit_step(c, d->scan ? step_scan : step_reduce);
+    struct instr *in = compile_add_step(c, d->scan ? step_scan : step_reduce);
     in->detail = d;
     in->dst = to->at;
     in->a = x->at;
@@ -76,12 +76,12 @@ static void emit_row_reduction(struct compiler *c, const struct expr *e, struct 
 
 struct value compile_reduce(struct compiler *c, const struct expr *e, const struct value *into)
 {
-    if (row_sum(c, e))
-        return *row_sum(c, e);
+    if (compile_row_sum(c, e))
+        return *compile_row_sum(c, e);
     bool scan = e->op == OP_SCAN;
     bool truth = e->op == OP_REDUCE_ANY || e->op == OP_REDUCE_ALL;
-    enum compute compute = truth ? COMPUTE_BOOL : compute_of(e->type.dtype);
-    enum dtype computed = compute_dtype(compute);
+    enum compute compute = truth ? COMPUTE_BOOL : routine_compute_of(e->type.dtype);
+    enum dtype computed = routine_compute_dtype(compute);
     struct reduce_detail *d = arena_new(c->arena, struct reduce_detail);
     const struct reduce_routines *routines = routine_reductions(c->set, compute);
     d->reduce = scan ? NULL : routines->reduce[reduction_of(e->op)][compute];
@@ -95,17 +95,18 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
         return (struct value){.lanes = 1};
     }
     (void)into; /* operands may lie there */
-    struct value result = value_of_type(c, &e->type, expr_varying(c, e) ? c->lanes : 1);
+    struct value result =
+        compile_value_of_type(c, &e->type, compile_expr_varying(c, e) ? c->lanes : 1);
     uint32_t top = c->top;
     struct value x, to = result;
     if (computed != result.dtype)
-        to = value_new(c, computed, result.rank, result.extent, result.lanes);
+        to = compile_value_new(c, computed, result.rank, result.extent, result.lanes);
     const struct slot *row =
-        scan || e->args[0]->type.dtype != computed ? NULL : shown_row(c, e->args[0]);
+        scan || e->args[0]->type.dtype != computed ? NULL : compile_row_as_shown(c, e->args[0]);
     if (row) {
         emit_row_reduction(c, e, d, &to, row);
-    } else if (!reduce_takes_chain(c, e)) {
-        x = value_convert(c, compile_expr(c, e->args[0], NULL), computed);
+    } else if (!compile_reduce_takes_chain(c, e)) {
+        x = compile_value_convert(c, compile_expr(c, e->args[0], NULL), computed);
         emit_reduction(c, e, d, &to, &x);
     } else {
         enum reduction r = reduction_of(e->op);
@@ -114,7 +115,7 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
         if (!compile_chain_reduce(c, e, &chain, &to, &x))
             emit_reduction(c, e, d, &to, &x);
     }
-    value_transfer(c, &result, &to);
+    compile_value_transfer(c, &result, &to);
     c->top = top;
     return result;
 }
@@ -136,9 +137,9 @@ static void emit_rearrangement(struct compiler *c, struct copy_detail *d, const 
 {
     if (to->lanes > 1)
         add_axis(d, to->lanes, 1, from->lanes > 1 ? 1 : 0);
-    nest_settle(&d->nest);
+    exec_nest_settle(&d->nest);
     d->copy = c->set->memory->copy_once[size_index(to->dtype)];
-    struct instr *in = emit_step(c, step_copy);
+    struct instr *in = compile_add_step(c, step_copy);
     in->detail = d;
     in->dst = to->at;
     in->a = from->at;
@@ -149,8 +150,8 @@ static void compile_trans(struct compiler *c, const struct value *to, const stru
     struct copy_detail *d = arena_new(c->arena, struct copy_detail);
     int64_t dst[MAX_RANK], src[MAX_RANK];
     int rank = to->rank;
-    dense_strides(to->rank, to->extent, to->lanes, dst);
-    dense_strides(from->rank, from->extent, from->lanes, src);
+    compile_dense_strides(to->rank, to->extent, to->lanes, dst);
+    compile_dense_strides(from->rank, from->extent, from->lanes, src);
     for (int i = 0; i < rank; i++) {
         int other = i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i;
         add_axis(d, to->extent[i], dst[i], src[other]);
@@ -165,8 +166,8 @@ static void compile_repeat(struct compiler *c, enum op op, const struct value *t
 {
     struct copy_detail *d = arena_new(c->arena, struct copy_detail);
     int64_t dst[MAX_RANK], src[MAX_RANK];
-    dense_strides(to->rank, to->extent, to->lanes, dst);
-    dense_strides(from->rank, from->extent, from->lanes, src);
+    compile_dense_strides(to->rank, to->extent, to->lanes, dst);
+    compile_dense_strides(from->rank, from->extent, from->lanes, src);
     for (int i = 0; i < to->rank; i++) {
         int own = i - (to->rank - from->rank);
         int64_t extent = own >= 0 ? from->extent[own] : 1, step = own >= 0 ? src[own] : 0;
@@ -186,10 +187,10 @@ static struct value compile_iota(struct compiler *c, const struct expr *e, const
 {
     struct value v = {.dtype = DT_I32, .rank = e->type.rank, .lanes = 1};
     memcpy(v.extent, e->type.extent, sizeof v.extent);
-    if (into && into->dtype == DT_I32 && value_same_shape(into, &v))
+    if (into && into->dtype == DT_I32 && compile_value_same_shape(into, &v))
         v = *into;
     else
-        v = value_new(c, DT_I32, v.rank, v.extent, 1);
+        v = compile_value_new(c, DT_I32, v.rank, v.extent, 1);
     struct iota_detail *d = arena_new(c->arena, struct iota_detail);
     *d = (struct iota_detail){1, 1, 1};
     int axis = -1;
@@ -198,10 +199,10 @@ static struct value compile_iota(struct compiler *c, const struct expr *e, const
             axis = i;
     for (int i = 0; i < v.rank; i++)
         *(i < axis ? &d->outer : i == axis ? &d->n : &d->inner) *= (size_t)v.extent[i];
-    struct instr *in = emit_step(c, step_iota);
+    struct instr *in = compile_add_step(c, step_iota);
     in->detail = d;
     in->dst = v.at;
-    return value_convert(c, v, e->type.dtype);
+    return compile_value_convert(c, v, e->type.dtype);
 }
 
 /* Compiles an operation that only changes the type or the shape of the same elements. */
@@ -209,7 +210,7 @@ static struct value compile_alias(struct compiler *c, const struct expr *e)
 {
     struct value v = compile_expr(c, e->args[0], NULL);
     if (e->type.dtype == DT_BOOL)
-        v = value_convert(c, v, DT_BOOL);
+        v = compile_value_convert(c, v, DT_BOOL);
     v.dtype = e->type.dtype;
     v.rank = e->type.rank;
     memcpy(v.extent, e->type.extent, sizeof v.extent);
@@ -223,13 +224,13 @@ struct value compile_shape(struct compiler *c, const struct expr *e, const struc
     if (e->op == OP_BITS || e->op == OP_RESHAPE)
         return compile_alias(c, e);
     /* Never use *into: it may hold operands. */
-    struct value to = value_of_type(c, &e->type, expr_varying(c, e) ? c->lanes : 1);
+    struct value to = compile_value_of_type(c, &e->type, compile_expr_varying(c, e) ? c->lanes : 1);
     uint32_t top = c->top;
     struct value from = compile_expr(c, e->args[0], NULL);
     if (e->op == OP_TRANS)
         compile_trans(c, &to, &from);
     else if (e->op == OP_BROADCAST)
-        value_transfer(c, &to, &from);
+        compile_value_transfer(c, &to, &from);
     else
         compile_repeat(c, e->op, &to, &from);
     c->top = top;

@@ -12,8 +12,8 @@ static bool same_place(struct loc a, struct loc b)
     return a.source == b.source && a.offset == b.offset;
 }
 
-void note_slow(struct compiler *c, enum cpu_slow slow, struct loc loc, struct loc cause,
-               const char *name)
+void compile_note_slow(struct compiler *c, enum cpu_slow slow, struct loc loc, struct loc cause,
+                       const char *name)
 {
     if (c->plain)
         return;
@@ -45,13 +45,14 @@ static void note_operand(struct compiler *c, const struct expr *dot, int index)
     if (use && use->tile)
         return;
     if (!packed_takes_type(c, dot, operand))
-        note_slow(c, CPU_SLOW_OPERAND_TYPE, dot->loc, tile->loc, name ? name : "the operand");
+        compile_note_slow(c, CPU_SLOW_OPERAND_TYPE, dot->loc, tile->loc,
+                          name ? name : "the operand");
     else if (!use && tile->op == OP_ACCESS && tile->sym->storage == ST_VIEW)
-        note_slow(c, CPU_SLOW_OPERAND_VIEW, dot->loc, tile->loc, name);
+        compile_note_slow(c, CPU_SLOW_OPERAND_VIEW, dot->loc, tile->loc, name);
     else if (!use)
-        note_slow(c, CPU_SLOW_OPERAND_COMPUTED, dot->loc, tile->loc, NULL);
+        compile_note_slow(c, CPU_SLOW_OPERAND_COMPUTED, dot->loc, tile->loc, NULL);
     else if (use->refused)
-        note_slow(c, use->why, dot->loc, use->why_at, name);
+        compile_note_slow(c, use->why, dot->loc, use->why_at, name);
 }
 
 static void note_dot(void *user, struct expr **at)
@@ -75,7 +76,7 @@ static void note_stmt(void *user, struct stmt *s)
         stmt_expressions(s, note_root, user);
 }
 
-void slow_operands(struct compiler *c)
+void compile_slow_operands(struct compiler *c)
 {
     if (!c->plain && c->lanes == 1)
         stmt_walk(c->kernel->body, note_stmt, c);
@@ -106,7 +107,7 @@ static const struct expr *without_cast(const struct expr *e)
     return e->op == OP_CAST ? e->args[0] : e;
 }
 
-/* Notes why the products of a loop are not deferred, as may_defer decides. */
+/* Notes why the products of a loop are not deferred, as compile_may_defer decides. */
 static void note_sum(struct compiler *c, const struct stmt *loop, const struct stmt *s)
 {
     const struct expr *dot = s->kind == STMT_ASSIGN ? without_cast(s->value) : NULL;
@@ -117,10 +118,10 @@ static void note_sum(struct compiler *c, const struct stmt *loop, const struct s
     if (sum->op != OP_REF || sum->sym != s->target->sym)
         return;
     const struct stmt *other = other_mention(loop, s, sum->sym);
-    if (compute_dtype(compute_of(sum->type.dtype)) != sum->type.dtype)
-        note_slow(c, CPU_SLOW_SUM_TYPE, s->loc, sum->loc, sum->sym->written);
-    else if (other && !may_defer(c, loop, s))
-        note_slow(c, CPU_SLOW_SUM_READ, s->loc, other->loc, sum->sym->written);
+    if (routine_compute_dtype(routine_compute_of(sum->type.dtype)) != sum->type.dtype)
+        compile_note_slow(c, CPU_SLOW_SUM_TYPE, s->loc, sum->loc, sum->sym->written);
+    else if (other && !compile_may_defer(c, loop, s))
+        compile_note_slow(c, CPU_SLOW_SUM_READ, s->loc, other->loc, sum->sym->written);
 }
 
 static void note_loop(void *user, struct stmt *loop)
@@ -145,7 +146,7 @@ static bool adds_product(const struct stmt *first)
     return false;
 }
 
-bool slow_is_sum_of_products(const struct stmt *loop)
+bool compile_slow_is_sum_of_products(const struct stmt *loop)
 {
     return adds_product(loop->body);
 }
@@ -168,14 +169,14 @@ static bool has_products(const struct cpu_program *p)
     return false;
 }
 
-void slow_program(struct compiler *c)
+void compile_slow_program(struct compiler *c)
 {
     struct cpu_program *p = c->program;
     if (!c->plain && c->lanes == 1)
         stmt_walk(c->kernel->body, note_loop, c);
     const struct instr *obstacle = row_blocks_obstacle(p->code);
     if (p->row_chain_count > 0 && !has_products(p) && obstacle)
-        note_slow(c, CPU_SLOW_ROWS_STEPS, c->kernel->loc, obstacle->loc, NULL);
+        compile_note_slow(c, CPU_SLOW_ROWS_STEPS, c->kernel->loc, obstacle->loc, NULL);
     if (c->slow.count > 1)
         qsort(c->slow.data, c->slow.count, sizeof *c->slow.data, in_text);
     p->slow = c->slow.data;

@@ -21,7 +21,7 @@ static struct escapes loop_escapes(const struct compiler *c, const struct stmt *
 /* Returns whether lanes leave this loop, or one of its turns, one by one. */
 static bool loop_is_masked(const struct compiler *c, const struct stmt *s)
 {
-    if (s->condition && expr_varying(c, s->condition))
+    if (s->condition && compile_expr_varying(c, s->condition))
         return true;
     struct escapes e = loop_escapes(c, s->body, false);
     return e.breaks || e.continues;
@@ -41,7 +41,7 @@ static struct escapes loop_escapes(const struct compiler *c, const struct stmt *
         found.continues |= s->kind == STMT_CONTINUE && varying;
         if (s->kind != STMT_IF && s->kind != STMT_BLOCK)
             continue;
-        bool inner = varying || (s->kind == STMT_IF && expr_varying(c, s->condition));
+        bool inner = varying || (s->kind == STMT_IF && compile_expr_varying(c, s->condition));
         struct escapes body = loop_escapes(c, s->body, inner);
         struct escapes otherwise = loop_escapes(c, s->otherwise, inner);
         found.breaks |= body.breaks || otherwise.breaks;
@@ -56,7 +56,7 @@ static bool lanes_return(const struct compiler *c, const struct stmt *s, bool va
     for (; s; s = s->next) {
         if (s->kind == STMT_RETURN && varying)
             return true;
-        bool inner = varying || (s->kind == STMT_IF && expr_varying(c, s->condition)) ||
+        bool inner = varying || (s->kind == STMT_IF && compile_expr_varying(c, s->condition)) ||
                      (is_loop(s) && loop_is_masked(c, s));
         if (s->kind == STMT_IF || s->kind == STMT_BLOCK || is_loop(s))
             if (lanes_return(c, s->body, inner) || lanes_return(c, s->otherwise, inner))
@@ -87,7 +87,7 @@ static void emit_scope_leave(struct compiler *c, const struct scope *scope)
     struct scope_detail *d = arena_alloc(c->arena, sizeof *d + count * sizeof d->tile[0]);
     d->count = (int)count;
     memcpy(d->tile, scope->tiles.data, count * sizeof d->tile[0]);
-    emit_step(c, step_scope_leave)->detail = d;
+    compile_add_step(c, step_scope_leave)->detail = d;
 }
 
 static void scope_enter(struct compiler *c, struct scope *scope)
@@ -117,7 +117,7 @@ void compile_scope(struct compiler *c, const struct stmt *body)
 static void compile_decl_shared(struct compiler *c, const struct stmt *s)
 {
     const struct sym *sym = s->sym;
-    if (slot_of(c, sym)->async)
+    if (compile_slot_of(c, sym)->async)
         vec_push(c->arena, &c->scope->tiles, sym);
     if (compile_packed_decl(c, s))
         return;
@@ -132,7 +132,7 @@ static void compile_decl_shared(struct compiler *c, const struct stmt *s)
 static void compile_tile(struct compiler *c, const struct stmt *s, const struct value *to)
 {
     const struct sym *sym = s->kind == STMT_DECL ? s->sym : s->target->sym;
-    c->dot_seen = s->value->op == OP_DOT ? slot_of(c, sym)->seen : NULL;
+    c->dot_seen = s->value->op == OP_DOT ? compile_slot_of(c, sym)->seen : NULL;
     compile_into(c, s->value, to);
     c->dot_seen = NULL;
     if (s->row)
@@ -155,22 +155,22 @@ static void compile_decl(struct compiler *c, const struct stmt *s)
     if (compile_packed_decl(c, s))
         return;
     bool varying = sym->type.varying && sym->storage != ST_REG;
-    struct value v = value_of_type(c, &sym->type, varying ? c->lanes : 1);
+    struct value v = compile_value_of_type(c, &sym->type, varying ? c->lanes : 1);
     if (compile_shown_row(c, s, &v))
         return;
-    seen_survey(c, s);
+    compile_seen_survey(c, s);
     if (s->value) {
-        if (!sum_begins(c, s, &v))
+        if (!compile_sum_begins(c, s, &v))
             compile_tile(c, s, &v);
     } else {
-        struct instr *in = emit_step(c, step_poison);
+        struct instr *in = compile_add_step(c, step_poison);
         in->dst = v.at;
-        in->n = (uint32_t)value_bytes(&v);
+        in->n = (uint32_t)compile_value_bytes(&v);
     }
-    struct slot *slot = slot_of(c, sym);
+    struct slot *slot = compile_slot_of(c, sym);
     slot->value = v;
     slot->mask = c->mask;
-    note_affine(c, s);
+    compile_note_affine(c, s);
 }
 
 /* Counts how an expression mentions the assigned variable. */
@@ -214,7 +214,7 @@ static bool may_compute_in_place(const struct expr *target, const struct expr *v
  * run again within the variable's scope. */
 static bool lanes_need_no_mask(const struct compiler *c, const struct sym *s)
 {
-    return c->mask == NO_SLOT || (!c->plain && c->mask == slot_of(c, s)->mask);
+    return c->mask == NO_SLOT || (!c->plain && c->mask == compile_slot_of(c, s)->mask);
 }
 
 /* Compiles an assignment to an element of an array at a known place like one to a variable. */
@@ -222,7 +222,7 @@ static bool compile_part_in_place(struct compiler *c, const struct expr *target,
                                   const struct expr *value)
 {
     struct value part;
-    if (c->plain || !access_alias(c, target, &part) ||
+    if (c->plain || !compile_access_alias(c, target, &part) ||
         !(part.lanes == 1 || lanes_need_no_mask(c, target->sym)) ||
         !may_compute_in_place(target, value))
         return false;
@@ -233,14 +233,14 @@ static bool compile_part_in_place(struct compiler *c, const struct expr *target,
 static void assign_variable(struct compiler *c, const struct stmt *s)
 {
     const struct expr *target = s->target;
-    struct value variable = slot_of(c, target->sym)->value;
+    struct value variable = compile_slot_of(c, target->sym)->value;
     if (variable.lanes == 0) {
         compile_error(c, "%s is assigned before it is declared", target->sym->name);
         return;
     }
     bool whole = variable.lanes == 1 || lanes_need_no_mask(c, target->sym);
     if (whole && may_compute_in_place(target, s->value)) {
-        c->defers_dot = deferral_takes(c, s);
+        c->defers_dot = compile_deferral_takes(c, s);
         c->starts_in_place = s->value->op == OP_DOT && s->value->count > 2 &&
                              may_compute_in_place(target, s->value->args[2]);
         compile_tile(c, s, &variable);
@@ -254,9 +254,9 @@ static void assign_variable(struct compiler *c, const struct stmt *s)
     if (v.lanes > variable.lanes)
         compile_error(c, "%s gets a value that differs between threads", target->sym->name);
     else if (whole)
-        value_transfer(c, &variable, &v);
+        compile_value_transfer(c, &variable, &v);
     else
-        value_assign(c, &variable, &v);
+        compile_value_assign(c, &variable, &v);
     c->top = top;
 }
 
@@ -267,14 +267,14 @@ static void compile_assign(struct compiler *c, const struct stmt *s)
         return;
     if (target->op == OP_ACCESS || target->sym->storage == ST_SHARED ||
         target->sym->storage == ST_VIEW) {
-        c->divides_powers = s->row && slot_of(c, s->value->args[0]->sym)->sum;
+        c->divides_powers = s->row && compile_slot_of(c, s->value->args[0]->sym)->sum;
         if (!compile_part_in_place(c, target, s->value))
             compile_store(c, target, s->value);
         c->divides_powers = false;
         return;
     }
     assign_variable(c, s);
-    slot_of(c, target->sym)->is_shown = false;
+    compile_slot_of(c, target->sym)->is_shown = false;
 }
 
 /* --- effects --- */
@@ -306,13 +306,13 @@ static void add_assumed(struct compiler *c, struct assume_detail *d, const struc
 static void compile_assume(struct compiler *c, const struct expr *e)
 {
     uint32_t top = c->top;
-    struct value v = value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
+    struct value v = compile_value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
     struct assume_detail *d = arena_new(c->arena, struct assume_detail);
     d->text = expr_text(c, e->args[0]);
     add_assumed(c, d, e->args[0]);
-    struct instr *in = emit_step(c, step_assume);
+    struct instr *in = compile_add_step(c, step_assume);
     in->a = v.at;
-    in->n = (uint32_t)value_elements(&v);
+    in->n = (uint32_t)compile_value_elements(&v);
     in->c = v.lanes;
     in->mask = v.lanes > 1 ? c->mask : NO_SLOT;
     in->detail = d;
@@ -343,7 +343,7 @@ static void compile_print(struct compiler *c, const struct expr *e)
     }
     if (d->is_format)
         print_piece_read(format, &d->rest);
-    struct instr *in = emit_step(c, step_print);
+    struct instr *in = compile_add_step(c, step_print);
     in->detail = d;
     in->mask = c->mask;
     c->top = top;
@@ -352,7 +352,7 @@ static void compile_print(struct compiler *c, const struct expr *e)
 static void compile_free(struct compiler *c, const struct sym *s)
 {
     struct scope tile = {0};
-    if (!slot_of(c, s)->async)
+    if (!compile_slot_of(c, s)->async)
         return;
     vec_push(c->arena, &tile.tiles, s);
     emit_scope_leave(c, &tile);
@@ -361,9 +361,9 @@ static void compile_free(struct compiler *c, const struct sym *s)
 static void compile_wait(struct compiler *c, const struct expr *e)
 {
     struct literal groups = {0};
-    if (e->count > 0 && (!expr_constant(c, e->args[0], &groups) || groups.i < 0))
+    if (e->count > 0 && (!compile_expr_constant(c, e->args[0], &groups) || groups.i < 0))
         compile_error(c, "async_wait takes a constant");
-    emit_step(c, step_async_wait)->n = groups.i > INT32_MAX ? INT32_MAX : (uint32_t)groups.i;
+    compile_add_step(c, step_async_wait)->n = groups.i > INT32_MAX ? INT32_MAX : (uint32_t)groups.i;
 }
 
 static void compile_effect(struct compiler *c, const struct expr *e)
@@ -374,11 +374,11 @@ static void compile_effect(struct compiler *c, const struct expr *e)
     case OP_DOT_WAIT:
     case OP_STORE_WAIT:
     case OP_FENCE_ASYNC: break;
-    case OP_CLUSTER_SYNC: emit_step(c, step_cluster_sync); break;
+    case OP_CLUSTER_SYNC: compile_add_step(c, step_cluster_sync); break;
     case OP_WAIT:
     case OP_EXPECT:
     case OP_MBARRIER_ARRIVE: compile_phase(c, e); break;
-    case OP_ASYNC_COMMIT: emit_step(c, step_async_commit); break;
+    case OP_ASYNC_COMMIT: compile_add_step(c, step_async_commit); break;
     case OP_ASYNC_WAIT: compile_wait(c, e); break;
     case OP_LOCK:
     case OP_UNLOCK: compile_lock(c, e); break;
@@ -399,7 +399,7 @@ static void compile_effect(struct compiler *c, const struct expr *e)
 
 static struct value compile_condition(struct compiler *c, const struct expr *e)
 {
-    return value_convert(c, compile_expr(c, e, NULL), DT_BOOL);
+    return compile_value_convert(c, compile_expr(c, e, NULL), DT_BOOL);
 }
 
 /* Compiles what an `if` does when its condition holds. */
@@ -416,14 +416,14 @@ static void compile_if_uniform(struct compiler *c, const struct stmt *s)
     struct label otherwise = {0}, end = {0};
     uint32_t top = c->top;
     struct value condition = compile_condition(c, s->condition);
-    emit_jump(c, step_jump_unless, condition.at, &otherwise);
+    compile_add_jump(c, step_jump_unless, condition.at, &otherwise);
     c->top = top;
     compile_held(c, s);
     if (s->otherwise)
-        emit_jump(c, step_jump, 0, &end);
-    label_place(c, &otherwise);
+        compile_add_jump(c, step_jump, 0, &end);
+    compile_label_place(c, &otherwise);
     compile_scope(c, s->otherwise);
-    label_place(c, &end);
+    compile_label_place(c, &end);
 }
 
 /* Compiles one side of an `if` for the lanes of a mask. */
@@ -432,7 +432,7 @@ static void compile_branch(struct compiler *c, const struct stmt *s, bool holds,
     struct label end = {0};
     struct region region = {mask, &end, c->region};
     uint32_t outer = c->mask;
-    emit_jump(c, step_jump_none, mask, &end);
+    compile_add_jump(c, step_jump_none, mask, &end);
     c->mask = mask;
     c->region = &region;
     if (holds)
@@ -441,7 +441,7 @@ static void compile_branch(struct compiler *c, const struct stmt *s, bool holds,
         compile_scope(c, s->otherwise);
     c->mask = outer;
     c->region = region.outer;
-    label_place(c, &end);
+    compile_label_place(c, &end);
 }
 
 static void compile_if_varying(struct compiler *c, const struct stmt *s)
@@ -456,12 +456,12 @@ static void compile_if_varying(struct compiler *c, const struct stmt *s)
 
 static void compile_if(struct compiler *c, const struct stmt *s)
 {
-    if (expr_varying(c, s->condition))
+    if (compile_expr_varying(c, s->condition))
         compile_if_varying(c, s);
     else
         compile_if_uniform(c, s);
     if (has_escape(s->body) || has_escape(s->otherwise))
-        emit_leave_if_none(c);
+        compile_add_leave_if_none(c);
 }
 
 /* --- loops --- */
@@ -487,7 +487,7 @@ static bool changes_nothing(const struct stmt *s)
 
 static void mask_start(struct compiler *c, uint32_t mask, uint32_t from)
 {
-    struct instr *in = emit_step(c, from == NO_SLOT ? step_mask_all : step_mask_copy);
+    struct instr *in = compile_add_step(c, from == NO_SLOT ? step_mask_all : step_mask_copy);
     in->dst = mask;
     in->a = from;
 }
@@ -500,10 +500,10 @@ static void compile_loop_test(struct compiler *c, const struct expr *condition, 
     uint32_t top = c->top;
     struct value v = compile_condition(c, condition);
     if (v.lanes == 1) {
-        emit_jump(c, step_jump_unless, v.at, loop->end);
+        compile_add_jump(c, step_jump_unless, v.at, loop->end);
     } else {
-        emit_mask(c, step_mask_and, loop->loop_mask, loop->loop_mask, v.at);
-        emit_jump(c, step_jump_none, loop->loop_mask, loop->end);
+        compile_add_mask(c, step_mask_and, loop->loop_mask, loop->loop_mask, v.at);
+        compile_add_jump(c, step_jump_none, loop->loop_mask, loop->end);
     }
     c->top = top;
 }
@@ -525,7 +525,7 @@ static void compile_loop_body(struct compiler *c, const struct stmt *s, struct l
     c->region = outer;
     c->mask = mask;
     c->loop = loop->outer;
-    label_place(c, loop->next);
+    compile_label_place(c, loop->next);
 }
 
 /* Compiles a copy of the body for each turn, with the counter as a constant. */
@@ -537,12 +537,12 @@ static void compile_unrolled(struct compiler *c, const struct stmt *s, int64_t t
     c->deferral = NULL;
     scope_enter(c, &scope);
     c->unrolling++;
-    counter_start(c, s);
+    compile_counter_start(c, s);
     for (int64_t i = 0; i < turns; i++) {
         compile_scope(c, s->body);
-        counter_step(c, s);
+        compile_counter_step(c, s);
     }
-    slot_of(c, s->init->sym)->is_known = false;
+    compile_slot_of(c, s->init->sym)->is_known = false;
     c->unrolling--;
     c->deferral = deferral;
     scope_end(c, &scope, top);
@@ -553,10 +553,10 @@ static void compile_unrolled(struct compiler *c, const struct stmt *s, int64_t t
 static void compile_turns(struct compiler *c, const struct stmt *s)
 {
     size_t nodes;
-    int64_t turns = has_escape(s->body) ? 0 : loop_known_turns(c, s, &nodes);
+    int64_t turns = has_escape(s->body) ? 0 : compile_loop_known_turns(c, s, &nodes);
     if (turns > 0) {
         c->unrolled += nodes;
-        sum_settle(c, s);
+        compile_sum_settle(c, s);
         compile_unrolled(c, s, turns);
         return;
     }
@@ -568,35 +568,36 @@ static void compile_turns(struct compiler *c, const struct stmt *s)
     scope_enter(c, &scope);
     compile_list(c, s->init);
     struct deferral deferral;
-    deferral_begin(c, s, &deferral);
-    sum_settle(c, s);
+    compile_deferral_begin(c, s, &deferral);
+    compile_sum_settle(c, s);
     if (loop.masked) {
-        loop.loop_mask = region.mask = mask_new(c);
-        loop.body_mask = loop_escapes(c, s->body, false).continues ? mask_new(c) : loop.loop_mask;
+        loop.loop_mask = region.mask = compile_mask_new(c);
+        loop.body_mask =
+            loop_escapes(c, s->body, false).continues ? compile_mask_new(c) : loop.loop_mask;
         mask_start(c, loop.loop_mask, c->mask);
         c->mask = loop.loop_mask;
         c->region = &region;
     }
-    label_place(c, &start);
+    compile_label_place(c, &start);
     if (!s->is_do)
         compile_loop_test(c, s->condition, &loop);
     compile_loop_body(c, s, &loop);
     if (loop.masked && has_escape(s->body))
-        emit_leave_if_none(c);
+        compile_add_leave_if_none(c);
     compile_list(c, s->step);
     if (s->is_do)
         compile_loop_test(c, s->condition, &loop);
     c->loc = s->loc;
     if (!s->step && !expr_has_atomic(s->condition) && changes_nothing(s->body))
-        emit_step(c, step_stuck);
-    emit_jump(c, step_jump, 0, &start);
-    label_place(c, &end);
-    deferral_end(c, &deferral);
+        compile_add_step(c, step_stuck);
+    compile_add_jump(c, step_jump, 0, &start);
+    compile_label_place(c, &end);
+    compile_deferral_end(c, &deferral);
     c->mask = mask;
     c->region = outer;
     scope_end(c, &scope, top);
     if (has_escape(s->body))
-        emit_leave_if_none(c);
+        compile_add_leave_if_none(c);
 }
 
 static void compile_loop(struct compiler *c, const struct stmt *s)
@@ -606,7 +607,7 @@ static void compile_loop(struct compiler *c, const struct stmt *s)
     c->seldom |= compile_products(c, s, &end);
     compile_turns(c, s);
     c->seldom = outer;
-    label_place(c, &end);
+    compile_label_place(c, &end);
 }
 
 /* --- leaving --- */
@@ -629,10 +630,10 @@ static void emit_mask_leave(struct compiler *c, uint32_t last)
         if (r->mask == last)
             break;
     }
-    struct instr *in = emit_step(c, step_mask_leave);
+    struct instr *in = compile_add_step(c, step_mask_leave);
     in->detail = list;
     in->mask = c->mask;
-    emit_jump(c, step_jump, 0, c->region->end);
+    compile_add_jump(c, step_jump, 0, c->region->end);
 }
 
 static void compile_escape(struct compiler *c, const struct stmt *s)
@@ -648,7 +649,7 @@ static void compile_escape(struct compiler *c, const struct stmt *s)
     if (loop->masked && (breaks || loop->body_mask != loop->loop_mask))
         emit_mask_leave(c, breaks ? loop->loop_mask : loop->body_mask);
     else
-        emit_jump(c, step_jump, 0, breaks ? loop->end : loop->next);
+        compile_add_jump(c, step_jump, 0, breaks ? loop->end : loop->next);
 }
 
 /* Compiles a return. If surrounding masks may have other lanes, the running lanes leave these
@@ -656,7 +657,7 @@ static void compile_escape(struct compiler *c, const struct stmt *s)
 static void compile_return(struct compiler *c)
 {
     if (c->mask == NO_SLOT)
-        emit_step(c, step_end);
+        compile_add_step(c, step_end);
     else
         emit_mask_leave(c, NO_SLOT);
 }
@@ -681,7 +682,7 @@ static void compile_stmt(struct compiler *c, const struct stmt *s)
     case STMT_BLOCK:
         compile_scope(c, s->body);
         if (has_escape(s->body))
-            emit_leave_if_none(c);
+            compile_add_leave_if_none(c);
         break;
     case STMT_BREAK:
     case STMT_CONTINUE: compile_escape(c, s); break;
@@ -697,7 +698,7 @@ static void compile_list(struct compiler *c, const struct stmt *first)
     const struct stmt *outer = c->list;
     c->list = first;
     for (const struct stmt *s = first; s && !c->why; s = s->next) {
-        seen_place(c, s);
+        compile_seen_place(c, s);
         compile_stmt(c, s);
     }
     c->list = outer;
@@ -710,13 +711,13 @@ void compile_body(struct compiler *c)
     struct scope scope;
     scope_enter(c, &scope);
     if (c->lanes > 1 && lanes_return(c, c->kernel->body, false)) {
-        root.mask = c->mask = mask_new(c);
+        root.mask = c->mask = compile_mask_new(c);
         c->region = &root;
         mask_start(c, root.mask, NO_SLOT);
     }
-    roles_open(c);
+    compile_roles_open(c);
     compile_list(c, c->kernel->body);
-    label_place(c, &end);
+    compile_label_place(c, &end);
     c->loc = c->kernel->loc;
-    emit_step(c, step_end);
+    compile_add_step(c, step_end);
 }

@@ -140,7 +140,7 @@ const struct routine_set *routine_set_choose(bool any_bits)
     return sets[best].set;
 }
 
-enum compute compute_of(enum dtype t)
+enum compute routine_compute_of(enum dtype t)
 {
     switch (t) {
     case DT_F64: return COMPUTE_F64;
@@ -160,7 +160,7 @@ enum compute compute_of(enum dtype t)
     }
 }
 
-enum dtype compute_dtype(enum compute c)
+enum dtype routine_compute_dtype(enum compute c)
 {
     static const enum dtype types[COMPUTE_COUNT] = {
         [COMPUTE_F32] = DT_F32,  [COMPUTE_F64] = DT_F64, [COMPUTE_I32] = DT_I32,

@@ -37,8 +37,8 @@
 #define TILES_U8_U8(c, a, b) _tile_dpbuud(c, a, b)
 #define TILES_BF16(c, a, b) _tile_dpbf16ps(c, a, b)
 
-put_block_fn ROUTINE(put_block);
-#define TILES_PUT ROUTINE(put_block)
+put_block_fn ROUTINE(dot_put_block);
+#define TILES_PUT ROUTINE(dot_put_block)
 #include "cpu/routines_dot_tiles.h"
 
 dot_fn dot_tiles_i8_i8, dot_tiles_i8_u8, dot_tiles_u8_i8, dot_tiles_u8_u8, dot_tiles_bf16;

@@ -30,7 +30,7 @@ static INLINED __m512 add_pairs(__m512bh x, __m512bh y, __m512 sum)
     return _mm512_dpbf16_ps(sum, x, y);
 }
 
-put_block_fn ROUTINE(put_block);
+put_block_fn ROUTINE(dot_put_block);
 
 #define LOAD_MASKED_SUM(at, mask) _mm512_maskz_loadu_ps(mask, at)
 #define bf16_mask f32_mask
@@ -51,7 +51,7 @@ put_block_fn ROUTINE(put_block);
 #define BROADCAST broadcast_pair
 #define FUSED add_pairs
 #define UNROLLS_LINES 0
-#define PUT_BLOCK ROUTINE(put_block)
+#define PUT_BLOCK ROUTINE(dot_put_block)
 #include "cpu/routines_dot_block.h"
 
 dot_fn dot_pairs_bf16;

@@ -15,20 +15,20 @@
 #include <float.h>
 #include <immintrin.h>
 
-extern few_halves_fn few_halves_v4;
+extern few_halves_fn dot_few_halves_v4;
 
 #if defined(ROUTINES_FP16)
 #define MULTIPLY_HALVES(x, y) (__m512i) _mm512_mul_ph((__m512h)(x), (__m512h)(y))
 #define SUBTRACT_HALVES(x, y) (__m512i) _mm512_sub_ph((__m512h)(x), (__m512h)(y))
 #include "cpu/routines_dot_halves.h"
 
-extern few_halves_fn few_halves_fp16;
-size_t few_halves_fp16(float *c, const float *a, const uint8_t *codes,
-                       const struct weight_halves *w, size_t rows, size_t columns)
+extern few_halves_fn dot_few_halves_fp16;
+size_t dot_few_halves_fp16(float *c, const float *a, const uint8_t *codes,
+                           const struct weight_halves *w, size_t rows, size_t columns)
 {
     return add_f16_halves(c, a, codes, w, rows, columns)
                ? columns
-               : few_halves_v4(c, a, codes, w, rows, columns);
+               : dot_few_halves_v4(c, a, codes, w, rows, columns);
 }
 #else
 /* How weights are rounded to a type: the multiples of s above. */
@@ -190,8 +190,8 @@ static INLINED void add_line(float *c, const float *a, const uint8_t *codes, siz
     UNROLLED for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(c + j + 16 * v, sum[v]);
 }
 
-size_t few_halves_v4(float *c, const float *a, const uint8_t *codes, const struct weight_halves *w,
-                     size_t rows, size_t columns)
+size_t dot_few_halves_v4(float *c, const float *a, const uint8_t *codes,
+                         const struct weight_halves *w, size_t rows, size_t columns)
 {
     const struct splitting s = splitting_of(w->round, w->zero);
     const bool upper = w->shift[0] == 4;

@@ -56,7 +56,7 @@ static void add_packed(struct prefetch_list *list, const struct packed_cache *ca
 }
 
 /* Returns the number of lines that the product reads first. For a right operand it is one panel
- * of columns: the others can be fetched during the product (prefetch_panels), or the product
+ * of columns: the others can be fetched during the product (dot_prefetch_panels), or the product
  * asks for them itself if it packs them on its way. */
 static int64_t lines_read_first(const struct packed_tile *tile, const struct packed_cache *cache,
                                 bool ready)
@@ -96,8 +96,8 @@ static void add_tiles(struct prefetch_list *list, const struct frame *f,
             (int64_t[2]){lines, depth / repeat});
 }
 
-void prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,
-                     const struct dot_deferred *p)
+void dot_prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,
+                         const struct dot_deferred *p)
 {
     if (d->b.tile && p->b_view.deep == 0 && d->n > d->width)
         add_rows(list, p->b + p->b_step * d->size, (int64_t)((d->n - 1) / d->width),
@@ -108,7 +108,7 @@ void prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,
 
 /* Indices may have any value: steps wrap, and a start is checked against the view before it is
  * fetched. */
-void note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box)
+void dot_note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box)
 {
     for (int i = 0; i < a->rank; i++) {
         tile->step[i] = 0;
@@ -149,7 +149,7 @@ static void start_in_next(const struct frame *f, const struct packed_state *stat
                           const struct packed_plan *plan, int axis, int64_t *start)
 {
     int64_t place[3], lines;
-    block_place(f->launch, block_of_turn(f->launch, f->turn + 1), place);
+    frame_block_place(f->launch, frame_block_of_turn(f->launch, f->turn + 1), place);
     lines = (place[axis] - f->block[axis]) * plan->form.lines;
     memcpy(start, state->box.start, sizeof state->box.start);
     (void)__builtin_add_overflow(start[plan->lines_axis], lines, &start[plan->lines_axis]);
@@ -181,7 +181,7 @@ static void add_next(struct prefetch_list *list, struct frame *f, const struct p
     if (plan->block_axes == 1 || plan->block_axes == 2) {
         start_in_next(f, state, plan, (int)plan->block_axes - 1, start);
     } else if (cache < MOST_TILE_PREFETCHES) {
-        note_tile(&f->packed_prefetch[cache], state->fill->from, &state->box);
+        dot_note_tile(&f->packed_prefetch[cache], state->fill->from, &state->box);
         next_start(&f->packed_prefetch[cache], start);
     } else {
         return;
@@ -191,21 +191,21 @@ static void add_next(struct prefetch_list *list, struct frame *f, const struct p
         add_tiles(list, f, state, start);
 }
 
-bool prefetch_beyond(struct prefetch_list *list, const struct frame *f,
-                     const struct packed_state *const states[2])
+bool dot_prefetch_beyond(struct prefetch_list *list, const struct frame *f,
+                         const struct packed_state *const states[2])
 {
     bool left = add_beyond(list, f, states[0]), right = add_beyond(list, f, states[1]);
     return left || right;
 }
 
-void prefetch_next(struct prefetch_list *list, struct frame *f,
-                   const struct packed_state *const states[2])
+void dot_prefetch_next(struct prefetch_list *list, struct frame *f,
+                       const struct packed_state *const states[2])
 {
     for (int i = 0; i < 2; i++)
         add_next(list, f, states[i]);
 }
 
-void prefetch_store(struct prefetch_list *list, const struct frame *f, const struct box *box)
+void dot_prefetch_store(struct prefetch_list *list, const struct frame *f, const struct box *box)
 {
     const struct tile_prefetch *tile = &f->store_prefetch;
     const struct access *a = tile->access;

@@ -66,19 +66,19 @@ struct judgement {
 
 static struct judgement judge_float(enum dtype t, double got, struct number want)
 {
-    want.v = float_saturated(t, want.v);
+    want.v = oracle_float_saturated(t, want.v);
     struct judgement j = {.got = got, .want = want.v};
     double size = fabs(want.v), toward = signbit(got) == signbit(want.v) ? size : -size;
     j.allowed = want.error;
     if (want.error != 0)
-        j.allowed =
-            SAFETY * (want.error + dtype_table[t].roundoff * (size + want.error)) + float_step(t);
+        j.allowed = SAFETY * (want.error + dtype_table[t].roundoff * (size + want.error)) +
+                    oracle_float_step(t);
     j.undecided = !isfinite(j.allowed);
     if (isnan(got) || isnan(want.v)) {
         j.error = isnan(got) && isnan(want.v) ? 0 : INFINITY;
-    } else if (isinf(got) && toward + j.allowed >= float_overflow(t)) {
+    } else if (isinf(got) && toward + j.allowed >= oracle_float_overflow(t)) {
         j.error = 0; /* may have overflowed */
-    } else if (isfinite(got) && size - j.allowed >= float_overflow(t)) {
+    } else if (isfinite(got) && size - j.allowed >= oracle_float_overflow(t)) {
         j.error = INFINITY; /* must have overflowed */
     } else {
         j.error = got == want.v ? 0 : fabs(got - want.v);
@@ -90,7 +90,7 @@ static struct judgement judge_float(enum dtype t, double got, struct number want
 static struct judgement judge_int(enum dtype t, int64_t got, struct number want)
 {
     struct number have = {.i = got};
-    struct judgement j = {.got = number_real(t, have), .want = number_real(t, want)};
+    struct judgement j = {.got = oracle_number_real(t, have), .want = oracle_number_real(t, want)};
     j.allowed = want.error;
     j.undecided = !isfinite(want.error);
     if (got != want.i) /* beyond 2^53 doubles may be equal although the integers differ */
@@ -107,11 +107,11 @@ static struct number as_stored(enum dtype to, enum dtype from, struct number wan
         uint64_t element = 0;
         dtype_store_f64(to, &element, v);
         if (want.error == 0 && isfinite(v) && dtype_load_f64(to, &element) != v)
-            want.error = float_step(to) / 2; /* exact, but not representable: one rounding is
+            want.error = oracle_float_step(to) / 2; /* exact, but not representable: one rounding is
                                               * allowed */
         return want;
     }
-    return number_cast(to, from, want);
+    return oracle_number_cast(to, from, want);
 }
 
 /* --- one statement --- */
@@ -226,30 +226,31 @@ static bool compare(struct comparison *c)
     const struct stmt *s = o->statement;
     struct access target;
     struct oracle_tile got, want;
-    if (!access_resolve(o, s->target, &target))
+    if (!oracle_access_resolve(o, s->target, &target))
         return false;
     struct hint hint = {.rank = target.rank, .extent = target.extent};
-    bool narrower = dtype_is_float(s->value->type.dtype) && dtype_is_float(target.dtype) &&
-                    float_overflow(s->value->type.dtype) < float_overflow(target.dtype);
+    bool narrower =
+        dtype_is_float(s->value->type.dtype) && dtype_is_float(target.dtype) &&
+        oracle_float_overflow(s->value->type.dtype) < oracle_float_overflow(target.dtype);
     o->root = narrower ? NULL : s->value;
     if (!find_wanted(o, &hint, &want))
         return false;
     int64_t strides[MAX_RANK] = {0};
-    if (!access_load(o, &target, (struct number){0}, &got))
+    if (!oracle_access_load(o, &target, (struct number){0}, &got))
         return false;
-    if (!tile_strides(&want, got.rank, got.extent, strides))
+    if (!oracle_tile_strides(&want, got.rank, got.extent, strides))
         return oracle_fail(o, "`%s` is %s here, but the expression is %s", target.view->name,
-                           tile_shape_text(o, &got), tile_shape_text(o, &want));
+                           oracle_tile_shape_text(o, &got), oracle_tile_shape_text(o, &want));
     for (int64_t i = 0; i < got.count; i++) {
         int64_t at[MAX_RANK], from = 0, rest = i;
         arena_poll(o->arena);
-        if (!access_place(&target, i, at))
+        if (!oracle_access_place(&target, i, at))
             continue;
         for (int axis = got.rank - 1; axis >= 0; axis--) {
             from += rest % got.extent[axis] * strides[axis];
             rest /= got.extent[axis];
         }
-        struct number expected = as_stored(got.dtype, want.dtype, tile_get(&want, from));
+        struct number expected = as_stored(got.dtype, want.dtype, oracle_tile_get(&want, from));
         struct judgement j = got.v ? judge_float(got.dtype, got.v[i], expected)
                                    : judge_int(got.dtype, got.i[i], expected);
         o->report->checked++;
@@ -260,10 +261,10 @@ static bool compare(struct comparison *c)
         if (o->listener && !j.right)
             tell_wrong(o, &j, &target, at);
     }
-    tile_free(o, &got);
+    oracle_tile_free(o, &got);
     if (!o->instead)
-        tile_free(o, &want);
-    access_free(o, &target);
+        oracle_tile_free(o, &want);
+    oracle_access_free(o, &target);
     oracle_forget_twins(o);
     return true;
 }
@@ -303,7 +304,7 @@ static bool has_verdict(struct comparison *c)
     if (!o->report->ok)
         return true;
     if (c->checked == 0)
-        return view_elements(o, view, &elements) &&
+        return oracle_view_elements(o, view, &elements) &&
                (elements == 0 ||
                 oracle_fail(o,
                             "no element of `%s` is compared: the ensured elements lie outside it",

@@ -26,11 +26,11 @@ struct product {
 static magnitude_fn *choose_block(void)
 {
 #if defined(TILEWRIGHT_HAVE_NEON)
-    return magnitude_block_neon;
+    return routines_magnitude_block_neon;
 #elif defined(TILEWRIGHT_HAVE_V3)
-    return routine_set_at(1) ? magnitude_block_v3 : magnitude_block_any;
+    return routine_set_at(1) ? routines_magnitude_block_v3 : routines_magnitude_block_any;
 #else
-    return magnitude_block_any;
+    return routines_magnitude_block_any;
 #endif
 }
 
@@ -86,8 +86,9 @@ static struct oracle_tile to_real(struct oracle *o, struct oracle_tile *x)
     }
     struct oracle_tile out = oracle_tile_new(o, DT_F64, x->rank, x->extent, x->error != NULL);
     for (int64_t i = 0; i < x->count; i++) {
-        struct number n = tile_get(x, i);
-        tile_put(&out, i, (struct number){.v = number_real(x->dtype, n), .error = n.error});
+        struct number n = oracle_tile_get(x, i);
+        oracle_tile_put(&out, i,
+                        (struct number){.v = oracle_number_real(x->dtype, n), .error = n.error});
     }
     return out;
 }
@@ -164,7 +165,7 @@ static void dot_ints(struct oracle *o, const struct oracle_tile *a, const struct
     oracle_parallel(o, m, (double)m * (double)n * (double)k, multiply_int_rows, &w);
     int64_t strides[MAX_RANK] = {0};
     if (c)
-        tile_strides(c, 2, out->extent, strides);
+        oracle_tile_strides(c, 2, out->extent, strides);
     for (int64_t i = 0; i < out->count; i++) {
         uint64_t start = c ? (uint64_t)c->i[i / n * strides[0] + i % n * strides[1]] : 0;
         out->i[i] = dtype_wrap(out->dtype, (int64_t)((uint64_t)out->i[i] + start));
@@ -208,17 +209,17 @@ static void finish_element(struct finish *f, int64_t at)
 {
     struct number c = {0};
     if (f->c)
-        c = tile_get(f->c, at / f->n * f->strides[0] + at % f->n * f->strides[1]);
+        c = oracle_tile_get(f->c, at / f->n * f->strides[0] + at % f->n * f->strides[1]);
     double v = f->v[at] + c.v, error = c.error;
     double size = f->upper ? f->upper[at] : f->magnitude[at], start = fabs(c.v) + c.error;
     double inherited = f->upper ? fabs(f->upper[at] - f->magnitude[at]) : 0;
     struct magnitudes m = {.size = size + start,
                            .runs = f->runs[at] + inherited + start,
                            .alike = f->rows_alike[at / f->n] && f->columns_alike[at % f->n]};
-    error += inherited + sum_error((double)f->k + 2, f->rule.unit, &m);
+    error += inherited + oracle_sum_error((double)f->k + 2, f->rule.unit, &m);
     if (f->weak.unit > 0)
-        error += sum_error((double)f->weak.k + 2, f->weak.unit, &m);
-    if (sum_may_overflow(v, m.size, f->rule.overflow))
+        error += oracle_sum_error((double)f->weak.k + 2, f->weak.unit, &m);
+    if (oracle_sum_may_overflow(v, m.size, f->rule.overflow))
         error = INFINITY;
     if (!isfinite(v)) /* the sums of magnitudes are useless then */
         error = f->upper || c.error != 0 || (isinf(v) && rest_may_overflow(f, at)) ? INFINITY : 0;
@@ -230,15 +231,15 @@ static void finish_element(struct finish *f, int64_t at)
         bool fits = reach < 0x1p62 && dtype_wrap(f->out->dtype, (int64_t)reach) == (int64_t)reach;
         result = (struct number){.i = fits ? (int64_t)v : 0, .error = fits ? error : INFINITY};
     }
-    tile_put(f->out, at, result);
+    oracle_tile_put(f->out, at, result);
 }
 
 /* Returns the sums that the kernel's products in the background have in their unit, if e is a product of 8-bit floats. */
 static struct weak_sum weak_sum_of(struct oracle *o, const struct expr *e, int64_t k)
 {
     struct weak_sum weak = {0};
-    if (is_byte_float(unconverted_factor(e->args[0])->type.dtype) &&
-        is_byte_float(unconverted_factor(e->args[1])->type.dtype))
+    if (is_byte_float(expr_unconverted_factor(e->args[0])->type.dtype) &&
+        is_byte_float(expr_unconverted_factor(e->args[1])->type.dtype))
         weak.k = kernel_unit_terms(o->kernel);
     if (weak.k > 0)
         weak.unit = 0x1p-13; /* of 14 bits, truncated */
@@ -280,13 +281,13 @@ static void dot_reals(struct oracle *o, const struct expr *e, struct oracle_tile
     f.rows_alike = a_alike;
     f.columns_alike = b_alike;
     enum dtype from[RULE_OPERANDS] = {e->type.dtype, e->type.dtype, e->type.dtype};
-    f.rule = rule_for(OP_ADD, out->dtype, from, 2);
+    f.rule = oracle_rule_for(OP_ADD, out->dtype, from, 2);
     f.rule.is_root = e == o->root;
     f.weak = weak_sum_of(o, e, k);
     f.n = n;
     f.k = k;
     if (c)
-        tile_strides(c, 2, out->extent, f.strides);
+        oracle_tile_strides(c, 2, out->extent, f.strides);
     for (int64_t i = 0; i < out->count; i++)
         finish_element(&f, i);
     oracle_memory_free(o, upper);
@@ -299,15 +300,16 @@ static void dot_reals(struct oracle *o, const struct expr *e, struct oracle_tile
     }
 }
 
-bool tile_dot(struct oracle *o, const struct expr *e, struct oracle_tile *a, struct oracle_tile *b,
-              struct oracle_tile *c, struct oracle_tile *out)
+bool oracle_tile_dot(struct oracle *o, const struct expr *e, struct oracle_tile *a,
+                     struct oracle_tile *b, struct oracle_tile *c, struct oracle_tile *out)
 {
     if (a->rank != 2 || b->rank != 2 || a->extent[1] != b->extent[0])
-        return oracle_fail(o, "dot of %s and %s", tile_shape_text(o, a), tile_shape_text(o, b));
+        return oracle_fail(o, "dot of %s and %s", oracle_tile_shape_text(o, a),
+                           oracle_tile_shape_text(o, b));
     int64_t extent[2] = {a->extent[0], b->extent[1]}, ignored[MAX_RANK];
-    if (c && !tile_strides(c, 2, extent, ignored))
-        return oracle_fail(o, "dot of %s and %s added to %s", tile_shape_text(o, a),
-                           tile_shape_text(o, b), tile_shape_text(o, c));
+    if (c && !oracle_tile_strides(c, 2, extent, ignored))
+        return oracle_fail(o, "dot of %s and %s added to %s", oracle_tile_shape_text(o, a),
+                           oracle_tile_shape_text(o, b), oracle_tile_shape_text(o, c));
     enum dtype t = e->type.dtype;
     bool exact = !dtype_is_float(t) && !a->error && !b->error && !(c && c->error);
     *out = oracle_tile_new(o, t, 2, extent, !exact);
@@ -319,13 +321,13 @@ bool tile_dot(struct oracle *o, const struct expr *e, struct oracle_tile *a, str
         if (c)
             real_c = to_real(o, c);
         dot_reals(o, e, &real_a, &real_b, c ? &real_c : NULL, out);
-        tile_free(o, &real_a);
-        tile_free(o, &real_b);
-        tile_free(o, &real_c);
+        oracle_tile_free(o, &real_a);
+        oracle_tile_free(o, &real_b);
+        oracle_tile_free(o, &real_c);
     }
-    tile_free(o, a);
-    tile_free(o, b);
+    oracle_tile_free(o, a);
+    oracle_tile_free(o, b);
     if (c)
-        tile_free(o, c);
+        oracle_tile_free(o, c);
     return true;
 }

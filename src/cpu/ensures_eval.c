@@ -36,8 +36,8 @@ static bool eval_local(struct oracle *o, const struct sym *s, struct oracle_tile
     struct oracle_tile value;
     if (!oracle_eval(o, declaration->value, NULL, &value))
         return false;
-    struct rule cast = rule_for(OP_CAST, s->type.dtype, &value.dtype, 1);
-    return tile_elementwise(o, &cast, &value, 1, out);
+    struct rule cast = oracle_rule_for(OP_CAST, s->type.dtype, &value.dtype, 1);
+    return oracle_tile_elementwise(o, &cast, &value, 1, out);
 }
 
 static bool eval_ref(struct oracle *o, const struct expr *e, struct oracle_tile *out)
@@ -46,8 +46,8 @@ static bool eval_ref(struct oracle *o, const struct expr *e, struct oracle_tile 
     struct literal value;
     for (int i = 0; i < o->statement->overs; i++)
         if (o->statement->over[i] == s) {
-            *out = tile_scalar(o, e->type.dtype,
-                               typed(e->type.dtype, (struct literal){.i = o->over[i]}));
+            *out = oracle_tile_scalar(o, e->type.dtype,
+                                      typed(e->type.dtype, (struct literal){.i = o->over[i]}));
             return true;
         }
     if (s->storage == ST_CONST || (s->storage == ST_PARAM && s->has_value))
@@ -56,7 +56,7 @@ static bool eval_ref(struct oracle *o, const struct expr *e, struct oracle_tile 
         value = o->args[s->index].scalar;
     else
         return eval_local(o, s, out);
-    *out = tile_scalar(o, e->type.dtype, typed(e->type.dtype, value));
+    *out = oracle_tile_scalar(o, e->type.dtype, typed(e->type.dtype, value));
     return true;
 }
 
@@ -64,7 +64,7 @@ static bool eval_access(struct oracle *o, const struct expr *e, struct oracle_ti
 {
     struct access access;
     struct number otherwise = {0};
-    if (!access_resolve(o, e, &access))
+    if (!oracle_access_resolve(o, e, &access))
         return false;
     if (e->op == OP_ACCESS && e->otherwise) {
         struct oracle_tile value;
@@ -72,12 +72,12 @@ static bool eval_access(struct oracle *o, const struct expr *e, struct oracle_ti
             return false;
         if (value.count != 1)
             return oracle_fail(o, "`else` takes one value here, not %s",
-                               tile_shape_text(o, &value));
-        otherwise = number_cast(access.dtype, value.dtype, tile_get(&value, 0));
-        tile_free(o, &value);
+                               oracle_tile_shape_text(o, &value));
+        otherwise = oracle_number_cast(access.dtype, value.dtype, oracle_tile_get(&value, 0));
+        oracle_tile_free(o, &value);
     }
-    bool done = access_load(o, &access, otherwise, out);
-    access_free(o, &access);
+    bool done = oracle_access_load(o, &access, otherwise, out);
+    oracle_access_free(o, &access);
     return done;
 }
 
@@ -89,7 +89,7 @@ bool oracle_eval_int(struct oracle *o, const struct expr *e, int64_t *out)
     bool usable = x.count == 1 && x.i && !(x.error && x.error[0] != 0);
     if (usable)
         *out = x.i[0];
-    tile_free(o, &x);
+    oracle_tile_free(o, &x);
     return usable || oracle_fail(o, "an index or extent is not an exact integer");
 }
 
@@ -110,9 +110,9 @@ static bool apply(struct oracle *o, const struct expr *e, struct oracle_tile *ar
     enum dtype from[RULE_OPERANDS] = {DT_NONE, DT_NONE, DT_NONE};
     for (int i = 0; i < count; i++)
         from[i] = args[i].dtype;
-    struct rule r = rule_for(e->op, e->type.dtype, from, count);
+    struct rule r = oracle_rule_for(e->op, e->type.dtype, from, count);
     r.is_root = e == o->root;
-    return tile_elementwise(o, &r, args, count, out);
+    return oracle_tile_elementwise(o, &r, args, count, out);
 }
 
 static bool eval_elementwise(struct oracle *o, const struct expr *e, const struct hint *hint,
@@ -132,18 +132,18 @@ static bool eval_lazy(struct oracle *o, const struct expr *e, const struct hint 
     if (!oracle_eval(o, e->args[0], hint, &args[0]))
         return false;
     if (args[0].rank == 0) {
-        enum truth first = number_truth(args[0].dtype, tile_get(&args[0], 0));
+        enum truth first = oracle_number_truth(args[0].dtype, oracle_tile_get(&args[0], 0));
         if (e->op == OP_SELECT && first != MAYBE) {
-            tile_free(o, &args[0]);
+            oracle_tile_free(o, &args[0]);
             if (!oracle_eval(o, e->args[first == YES ? 1 : 2], hint, &args[0]))
                 return false;
-            struct rule cast = rule_for(OP_CAST, e->type.dtype, &args[0].dtype, 1);
+            struct rule cast = oracle_rule_for(OP_CAST, e->type.dtype, &args[0].dtype, 1);
             cast.is_root = e == o->root;
-            return tile_elementwise(o, &cast, args, 1, out);
+            return oracle_tile_elementwise(o, &cast, args, 1, out);
         }
         if ((e->op == OP_LAND && first == NO) || (e->op == OP_LOR && first == YES)) {
-            tile_free(o, &args[0]);
-            *out = tile_scalar(o, DT_BOOL, (struct number){.i = first == YES});
+            oracle_tile_free(o, &args[0]);
+            *out = oracle_tile_scalar(o, DT_BOOL, (struct number){.i = first == YES});
             return true;
         }
     }
@@ -161,7 +161,7 @@ static bool eval_philox(struct oracle *o, const struct expr *e, const struct hin
     if (e->count < 2 || e->count > RULE_OPERANDS || !eval_operands(o, e, hint, args))
         return oracle_fail(o, "philox with %d operands", e->count);
     if (e->count == 2)
-        args[2] = tile_scalar(o, DT_U32, (struct number){0});
+        args[2] = oracle_tile_scalar(o, DT_U32, (struct number){0});
     return apply(o, e, args, RULE_OPERANDS, out);
 }
 
@@ -170,7 +170,7 @@ static bool eval_dot(struct oracle *o, const struct expr *e, struct oracle_tile 
     struct oracle_tile args[RULE_OPERANDS];
     if (e->count < 2 || e->count > RULE_OPERANDS || !eval_operands(o, e, NULL, args))
         return oracle_fail(o, "dot with %d operands", e->count);
-    return tile_dot(o, e, &args[0], &args[1], e->count == 3 ? &args[2] : NULL, out);
+    return oracle_tile_dot(o, e, &args[0], &args[1], e->count == 3 ? &args[2] : NULL, out);
 }
 
 static bool eval_moving(struct oracle *o, const struct expr *e, const struct hint *hint,
@@ -178,16 +178,16 @@ static bool eval_moving(struct oracle *o, const struct expr *e, const struct hin
 {
     struct oracle_tile x;
     if (e->op == OP_IOTA)
-        return tile_iota(o, e, hint, out);
+        return oracle_tile_iota(o, e, hint, out);
     if (!oracle_eval(o, e->args[0], NULL, &x))
         return false;
     switch (e->op) {
-    case OP_TRANS: return tile_trans(o, &x, out);
-    case OP_RESHAPE: return tile_reshape(o, e, &x, out);
-    case OP_BROADCAST: return tile_broadcast(o, e, hint, &x, out);
-    case OP_SCAN: return tile_scan(o, e, &x, out);
+    case OP_TRANS: return oracle_tile_trans(o, &x, out);
+    case OP_RESHAPE: return oracle_tile_reshape(o, e, &x, out);
+    case OP_BROADCAST: return oracle_tile_broadcast(o, e, hint, &x, out);
+    case OP_SCAN: return oracle_tile_scan(o, e, &x, out);
     case OP_REPEAT:
-    case OP_REPEAT_INTERLEAVE: return tile_repeat(o, e, &x, out);
+    case OP_REPEAT_INTERLEAVE: return oracle_tile_repeat(o, e, &x, out);
     default: return oracle_tile_reduce(o, e, &x, out);
     }
 }
@@ -202,15 +202,15 @@ static bool index_outside(struct oracle *o, const struct expr *e, const struct h
         if (!oracle_eval(o, list[k].value, hint, &x))
             return false;
         for (int64_t i = 0; i < x.count; i++) {
-            int64_t at = tile_get(&x, i).i;
+            int64_t at = oracle_tile_get(&x, i).i;
             if (at >= 0 && at < list[k].extent)
                 continue;
-            tile_free(o, &x);
+            oracle_tile_free(o, &x);
             oracle_outside(o);
             return oracle_fail(o, "index %lld is outside %s", (long long)at,
                                lookup_place(o->arena, e, &list[k]));
         }
-        tile_free(o, &x);
+        oracle_tile_free(o, &x);
     }
     oracle_outside(o);
     return oracle_fail(o, "an index is outside the table %s", e->sym->name);
@@ -226,17 +226,17 @@ static bool eval_lookup(struct oracle *o, const struct expr *e, const struct hin
         return false;
     *out = oracle_tile_new(o, e->type.dtype, index.rank, index.extent, index.error != NULL);
     for (int64_t i = 0; i < index.count; i++) {
-        struct number at = tile_get(&index, i);
+        struct number at = oracle_tile_get(&index, i);
         bool inside = at.i >= 0 && at.i < extent;
         if (!inside && at.error == 0) {
-            tile_free(o, &index);
+            oracle_tile_free(o, &index);
             return index_outside(o, e, hint);
         }
         struct number x = typed(e->type.dtype, e->sym->table[inside ? at.i : 0]);
         x.error = at.error == 0 ? 0 : INFINITY;
-        tile_put(out, i, x);
+        oracle_tile_put(out, i, x);
     }
-    tile_free(o, &index);
+    oracle_tile_free(o, &index);
     return true;
 }
 
@@ -285,7 +285,7 @@ void oracle_forget_twins(struct oracle *o)
 {
     for (int i = 0; i < o->twin_count; i++) {
         if (o->twins[i].has_value)
-            tile_free(o, &o->twins[i].value);
+            oracle_tile_free(o, &o->twins[i].value);
         o->twins[i].has_value = false;
     }
 }
@@ -349,7 +349,7 @@ void oracle_forget_fixed(struct oracle *o)
 {
     for (int i = 0; i < o->fixed_count; i++)
         if (o->fixed[i].has_value)
-            tile_free(o, &o->fixed[i].value);
+            oracle_tile_free(o, &o->fixed[i].value);
     o->fixed_count = 0;
 }
 
@@ -366,7 +366,7 @@ static bool eval_once(struct oracle *o, const struct expr *e, const struct hint 
 {
     switch (e->op) {
     case OP_LITERAL:
-        *out = tile_scalar(o, e->type.dtype, typed(e->type.dtype, e->literal));
+        *out = oracle_tile_scalar(o, e->type.dtype, typed(e->type.dtype, e->literal));
         return true;
     case OP_REF: return e->sym->storage == ST_VIEW ? eval_access(o, e, out) : eval_ref(o, e, out);
     case OP_ACCESS: return eval_access(o, e, out);
@@ -402,17 +402,17 @@ bool oracle_eval(struct oracle *o, const struct expr *e, const struct hint *hint
     struct fixed_part *fixed = fixed_of(o, e);
     bool is_twin = twin && twin->has_value, is_fixed = fixed && fixed->has_value;
     if (is_twin || is_fixed) {
-        *out = tile_copy(o, is_fixed ? &fixed->value : &twin->value);
+        *out = oracle_tile_copy(o, is_fixed ? &fixed->value : &twin->value);
         return true;
     }
     if (!eval_once(o, e, hint, out))
         return false;
     if (fixed && out->count <= MOST_FIXED_ELEMENTS) {
-        fixed->value = tile_copy(o, out);
+        fixed->value = oracle_tile_copy(o, out);
         fixed->has_value = true;
     }
     if (twin && e != o->root) {
-        twin->value = tile_copy(o, out);
+        twin->value = oracle_tile_copy(o, out);
         twin->has_value = true;
     }
     return true;

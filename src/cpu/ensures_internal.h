@@ -98,18 +98,19 @@ void oracle_outside(struct oracle *o);
 /* Returns a tile with undefined elements; it has an `error` array only if asked for. */
 struct oracle_tile oracle_tile_new(struct oracle *o, enum dtype t, int rank, const int64_t *extent,
                                    bool with_error);
-struct oracle_tile tile_scalar(struct oracle *o, enum dtype t, struct number x);
-void tile_free(struct oracle *o, struct oracle_tile *x);
-struct number tile_get(const struct oracle_tile *x, int64_t at);
-void tile_put(struct oracle_tile *x, int64_t at, struct number n);
-const char *tile_shape_text(struct oracle *o, const struct oracle_tile *x);
-struct oracle_tile tile_copy(struct oracle *o, const struct oracle_tile *x);
+struct oracle_tile oracle_tile_scalar(struct oracle *o, enum dtype t, struct number x);
+void oracle_tile_free(struct oracle *o, struct oracle_tile *x);
+struct number oracle_tile_get(const struct oracle_tile *x, int64_t at);
+void oracle_tile_put(struct oracle_tile *x, int64_t at, struct number n);
+const char *oracle_tile_shape_text(struct oracle *o, const struct oracle_tile *x);
+struct oracle_tile oracle_tile_copy(struct oracle *o, const struct oracle_tile *x);
 void *oracle_memory(struct oracle *o, size_t bytes);
 void oracle_memory_free(struct oracle *o, void *memory);
 
 /* Computes the strides with which x is broadcast to a shape: elements from one to the next along
  * each axis, 0 where x is stretched. false: x does not fit the shape. */
-bool tile_strides(const struct oracle_tile *x, int rank, const int64_t *extent, int64_t *strides);
+bool oracle_tile_strides(const struct oracle_tile *x, int rank, const int64_t *extent,
+                         int64_t *strides);
 
 /* Calls body(user, begin, end) for pieces of 0 … count-1, on several threads if that pays.
  * `work`: the time of all pieces, in nanoseconds, roughly. */
@@ -118,8 +119,8 @@ void oracle_parallel(const struct oracle *o, int64_t count, double work,
 
 struct rule;
 /* Applies the op of `rule` to `count` operands, broadcast. Frees the operands. */
-bool tile_elementwise(struct oracle *o, const struct rule *rule, struct oracle_tile *args,
-                      int count, struct oracle_tile *out);
+bool oracle_tile_elementwise(struct oracle *o, const struct rule *rule, struct oracle_tile *args,
+                             int count, struct oracle_tile *out);
 
 /* --- ensures_rules.c --- */
 
@@ -148,27 +149,28 @@ struct magnitudes {
 enum { SUM_RUN = 512 };
 /* Returns the error bound of a sum of `terms` terms, added in any order in a type of unit
  * roundoff `unit`. */
-double sum_error(double terms, double unit, const struct magnitudes *m);
+double oracle_sum_error(double terms, double unit, const struct magnitudes *m);
 /* Returns whether in some order of adding a partial sum of v may overflow, so that the whole may
  * have any value. */
-bool sum_may_overflow(double v, double size, double overflow);
+bool oracle_sum_may_overflow(double v, double size, double overflow);
 
-double float_unit(enum dtype t);     /* unit roundoff, plus the oracle's own rounding */
-double float_step(enum dtype t);     /* least positive value */
-double float_overflow(enum dtype t); /* least magnitude that rounds to infinity */
+double oracle_float_unit(enum dtype t);     /* unit roundoff, plus the oracle's own rounding */
+double oracle_float_step(enum dtype t);     /* least positive value */
+double oracle_float_overflow(enum dtype t); /* least magnitude that rounds to infinity */
 /* Returns v as a saturating type (e4m3, e5m2) holds it: at most its largest finite value. */
-double float_saturated(enum dtype t, double v); /* other types: v itself */
+double oracle_float_saturated(enum dtype t, double v); /* other types: v itself */
 
 /* Returns the rule for the op with operands of types `from` and a result of type t. */
-struct rule rule_for(enum op op, enum dtype t, const enum dtype *from, int count);
+struct rule oracle_rule_for(enum op op, enum dtype t, const enum dtype *from, int count);
 /* Returns whether exact operands give an exact result. */
-bool rule_keeps_exact(const struct rule *r);
+bool oracle_rule_keeps_exact(const struct rule *r);
 /* Applies the rule. false: there is no value (division by zero). */
-bool rule_apply(const struct rule *r, const struct number *args, struct number *out);
-struct number number_cast(enum dtype to, enum dtype from, struct number x);
-double number_real(enum dtype t, struct number x);                 /* integers are converted, too */
-bool number_below(enum dtype t, struct number a, struct number b); /* a < b; errors are ignored */
-enum truth { NO, YES, MAYBE } number_truth(enum dtype t, struct number x);
+bool oracle_rule_apply(const struct rule *r, const struct number *args, struct number *out);
+struct number oracle_number_cast(enum dtype to, enum dtype from, struct number x);
+double oracle_number_real(enum dtype t, struct number x); /* integers are converted, too */
+bool oracle_number_below(enum dtype t, struct number a,
+                         struct number b); /* a < b; errors are ignored */
+enum truth { NO, YES, MAYBE } oracle_number_truth(enum dtype t, struct number x);
 
 /* --- ensures_view.c --- */
 
@@ -189,18 +191,18 @@ struct access {
     int64_t extent[MAX_RANK];
     int gathers;
     struct oracle_tile gather[MAX_RANK]; /* the tiles that hold the positions; freed by
-                                          * access_free */
+                                          * oracle_access_free */
 };
-bool view_elements(struct oracle *o, const struct sym *view, int64_t *out); /* computes the
+bool oracle_view_elements(struct oracle *o, const struct sym *view, int64_t *out); /* computes the
                                                                              * number of elements */
-bool access_resolve(struct oracle *o, const struct expr *e, struct access *out);
-void access_free(struct oracle *o, struct access *x);
+bool oracle_access_resolve(struct oracle *o, const struct expr *e, struct access *out);
+void oracle_access_free(struct oracle *o, struct access *x);
 /* Computes the place in the view of element `index` of the result (row-major number). false: it
  * is beyond the view. */
-bool access_place(const struct access *x, int64_t index, int64_t *at);
+bool oracle_access_place(const struct access *x, int64_t index, int64_t *at);
 /* Loads all elements of the access; those beyond the view get `otherwise`. */
-bool access_load(struct oracle *o, const struct access *x, struct number otherwise,
-                 struct oracle_tile *out);
+bool oracle_access_load(struct oracle *o, const struct access *x, struct number otherwise,
+                        struct oracle_tile *out);
 
 /* --- ensures_eval.c --- */
 
@@ -223,19 +225,19 @@ bool oracle_eval_int(struct oracle *o, const struct expr *e, int64_t *out);
 
 /* --- ensures_shape.c: each frees x --- */
 
-bool tile_trans(struct oracle *o, struct oracle_tile *x, struct oracle_tile *out);
-bool tile_reshape(struct oracle *o, const struct expr *e, struct oracle_tile *x,
-                  struct oracle_tile *out);
-bool tile_repeat(struct oracle *o, const struct expr *e, struct oracle_tile *x,
-                 struct oracle_tile *out);
-bool tile_broadcast(struct oracle *o, const struct expr *e, const struct hint *hint,
-                    struct oracle_tile *x, struct oracle_tile *out);
-bool tile_iota(struct oracle *o, const struct expr *e, const struct hint *hint,
-               struct oracle_tile *out);
+bool oracle_tile_trans(struct oracle *o, struct oracle_tile *x, struct oracle_tile *out);
+bool oracle_tile_reshape(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                         struct oracle_tile *out);
+bool oracle_tile_repeat(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                        struct oracle_tile *out);
+bool oracle_tile_broadcast(struct oracle *o, const struct expr *e, const struct hint *hint,
+                           struct oracle_tile *x, struct oracle_tile *out);
+bool oracle_tile_iota(struct oracle *o, const struct expr *e, const struct hint *hint,
+                      struct oracle_tile *out);
 bool oracle_tile_reduce(struct oracle *o, const struct expr *e, struct oracle_tile *x,
                         struct oracle_tile *out);
-bool tile_scan(struct oracle *o, const struct expr *e, struct oracle_tile *x,
-               struct oracle_tile *out);
+bool oracle_tile_scan(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                      struct oracle_tile *out);
 
 /* --- routines_magnitude.c, compiled as routines.h says --- */
 
@@ -244,11 +246,12 @@ enum { MAGNITUDE_PANEL = 4 };
  * their absolute values, for MAGNITUDE_PANEL columns; a's rows lie lda elements apart. */
 typedef void magnitude_fn(const double *a, int64_t lda, const double *b, int64_t depth,
                           int64_t rows, double *v, double *magnitude);
-magnitude_fn magnitude_block_any, magnitude_block_v3, magnitude_block_neon;
+magnitude_fn routines_magnitude_block_any, routines_magnitude_block_v3,
+    routines_magnitude_block_neon;
 
 /* --- ensures_dot.c: frees a, b and c (NULL: none) --- */
 
-bool tile_dot(struct oracle *o, const struct expr *e, struct oracle_tile *a, struct oracle_tile *b,
-              struct oracle_tile *c, struct oracle_tile *out);
+bool oracle_tile_dot(struct oracle *o, const struct expr *e, struct oracle_tile *a,
+                     struct oracle_tile *b, struct oracle_tile *c, struct oracle_tile *out);
 
 #endif

@@ -9,12 +9,12 @@
 #include <float.h>
 #include <math.h>
 
-double float_unit(enum dtype t)
+double oracle_float_unit(enum dtype t)
 {
     return dtype_table[t].roundoff + 0x1p-53;
 }
 
-double float_step(enum dtype t)
+double oracle_float_step(enum dtype t)
 {
     switch (t) {
     case DT_F64: return 0x1p-1074;
@@ -28,7 +28,7 @@ double float_step(enum dtype t)
     }
 }
 
-double float_overflow(enum dtype t)
+double oracle_float_overflow(enum dtype t)
 {
     switch (t) {
     case DT_F32: return 0x1.ffffffp127;
@@ -41,7 +41,7 @@ double float_overflow(enum dtype t)
     }
 }
 
-double float_saturated(enum dtype t, double v)
+double oracle_float_saturated(enum dtype t, double v)
 {
     double largest = t == DT_E4M3 ? 448 : t == DT_E5M2 ? 57344 : INFINITY;
     return fabs(v) > largest ? copysign(largest, v) : v;
@@ -60,13 +60,13 @@ static enum dtype operand_dtype(enum op op, enum dtype t, const enum dtype *from
     }
 }
 
-struct rule rule_for(enum op op, enum dtype t, const enum dtype *from, int count)
+struct rule oracle_rule_for(enum op op, enum dtype t, const enum dtype *from, int count)
 {
     struct rule r = {.op = op, .type = t, .overflow = INFINITY, .count = count};
     if (dtype_is_float(t)) {
-        r.unit = float_unit(t);
-        r.half_step = float_step(t) / 2;
-        r.overflow = float_overflow(t);
+        r.unit = oracle_float_unit(t);
+        r.half_step = oracle_float_step(t) / 2;
+        r.overflow = oracle_float_overflow(t);
     }
     for (int i = 0; i < count; i++) {
         r.from[i] = from[i];
@@ -87,7 +87,7 @@ static bool converts_exactly(enum dtype to, enum dtype from)
     return ldexp(1, dtype_table[from].bits) * dtype_table[to].roundoff <= 1;
 }
 
-bool rule_keeps_exact(const struct rule *r)
+bool oracle_rule_keeps_exact(const struct rule *r)
 {
     for (int i = 0; i < RULE_OPERANDS; i++)
         if (r->in[i] != DT_NONE && !converts_exactly(r->in[i], r->from[i]))
@@ -141,7 +141,7 @@ static struct number rule_round(const struct rule *r, double v, double error)
 {
     error = settled(error);
     if (!isfinite(v))
-        return (struct number){.v = float_saturated(r->type, v),
+        return (struct number){.v = oracle_float_saturated(r->type, v),
                                .error = isfinite(error) ? 0 : INFINITY};
     if (v != 0 || error != 0)
         error += r->unit * (fabs(v) + error) + r->half_step;
@@ -155,18 +155,18 @@ static struct number unrounded(double v, double error)
     return (struct number){.v = v, .error = isnan(v) && isfinite(error) ? 0 : settled(error)};
 }
 
-double number_real(enum dtype t, struct number x)
+double oracle_number_real(enum dtype t, struct number x)
 {
     if (dtype_is_float(t))
         return x.v;
     return t == DT_U64 ? (double)(uint64_t)x.i : (double)x.i;
 }
 
-enum truth number_truth(enum dtype t, struct number x)
+enum truth oracle_number_truth(enum dtype t, struct number x)
 {
     if (x.error == 0)
         return dtype_is_float(t) ? x.v != 0 : x.i != 0;
-    return fabs(number_real(t, x)) > x.error ? YES : MAYBE;
+    return fabs(oracle_number_real(t, x)) > x.error ? YES : MAYBE;
 }
 
 static struct number from_truth(enum truth t)
@@ -177,7 +177,7 @@ static struct number from_truth(enum truth t)
 /* Returns the interval around `a` that holds both a and b, because a kernel may have either. */
 static struct number either(enum dtype t, struct number a, struct number b)
 {
-    double va = number_real(t, a), vb = number_real(t, b);
+    double va = oracle_number_real(t, a), vb = oracle_number_real(t, b);
     double away = va == vb ? 0 : fabs(va - vb);
     a.error = larger(a.error, settled(away + b.error));
     return a;
@@ -188,7 +188,7 @@ static struct number either(enum dtype t, struct number a, struct number b)
 #define CONFIDENCE 8.0       /* lambda of Higham and Mary */
 #define PARTS_AT_LEAST 0.125 /* least partial sum that is assumed, as a part of sum |x| */
 
-double sum_error(double terms, double unit, const struct magnitudes *m)
+double oracle_sum_error(double terms, double unit, const struct magnitudes *m)
 {
     double reach = larger(m->runs, PARTS_AT_LEAST * m->size);
     if (terms <= CONFIDENCE * CONFIDENCE || m->alike || !(reach < m->size))
@@ -198,7 +198,7 @@ double sum_error(double terms, double unit, const struct magnitudes *m)
     return unit * (linear ? terms * m->size : likely);
 }
 
-bool sum_may_overflow(double v, double size, double overflow)
+bool oracle_sum_may_overflow(double v, double size, double overflow)
 {
     /* the terms of the other sign are less than size * 2^-20, so their sum does not overflow */
     bool one_sign = fabs(v) >= size * (1 - 0x1p-20) && size < overflow * 0x1p20;
@@ -221,9 +221,10 @@ static struct number float_to_int(enum dtype to, struct number x)
         return out;
     struct number low = {.i = saturated(to, x.v - x.error)};
     struct number high = {.i = saturated(to, x.v + x.error)};
-    double at = number_real(to, out);
-    out.error = isfinite(x.error) ? larger(number_real(to, high) - at, at - number_real(to, low))
-                                  : INFINITY;
+    double at = oracle_number_real(to, out);
+    out.error = isfinite(x.error)
+                    ? larger(oracle_number_real(to, high) - at, at - oracle_number_real(to, low))
+                    : INFINITY;
     return out;
 }
 
@@ -232,10 +233,10 @@ static struct number to_float(enum dtype to, enum dtype from, struct number x, b
     struct rule r = {.op = OP_CAST,
                      .type = to,
                      .is_root = is_root,
-                     .unit = float_unit(to),
-                     .half_step = float_step(to) / 2,
-                     .overflow = float_overflow(to)};
-    double v = number_real(from, x);
+                     .unit = oracle_float_unit(to),
+                     .half_step = oracle_float_step(to) / 2,
+                     .overflow = oracle_float_overflow(to)};
+    double v = oracle_number_real(from, x);
     bool exact = dtype_is_float(from)
                      ? converts_exactly(to, from)
                      : fabs(v) * dtype_table[to].roundoff <= 1 && fabs(v) < r.overflow;
@@ -243,7 +244,7 @@ static struct number to_float(enum dtype to, enum dtype from, struct number x, b
         return unrounded(v, x.error);
     if (!is_root && fabs(v) - x.error >= r.overflow) /* it surely overflows, and this cast is
                                                       * what the program wrote */
-        return (struct number){.v = float_saturated(to, copysign(INFINITY, v))};
+        return (struct number){.v = oracle_float_saturated(to, copysign(INFINITY, v))};
     return rule_round(&r, v, x.error);
 }
 
@@ -259,19 +260,19 @@ static bool within(enum dtype t, double low, double high)
 
 static struct number int_to_int(enum dtype to, enum dtype from, struct number x)
 {
-    double v = number_real(from, x);
+    double v = oracle_number_real(from, x);
     struct number out = {.i = dtype_wrap(to, x.i), .error = x.error};
     if (x.error != 0 && !(x.error < 0x1p62 && within(to, v - x.error, v + x.error)))
         out.error = INFINITY;
     return out;
 }
 
-struct number number_cast(enum dtype to, enum dtype from, struct number x)
+struct number oracle_number_cast(enum dtype to, enum dtype from, struct number x)
 {
     if (to == from)
         return x;
     if (to == DT_BOOL)
-        return from_truth(number_truth(from, x));
+        return from_truth(oracle_number_truth(from, x));
     if (dtype_is_float(to))
         return to_float(to, from, x, false);
     return dtype_is_float(from) ? float_to_int(to, x) : int_to_int(to, from, x);
@@ -316,7 +317,7 @@ static struct number compared(const struct rule *r, const struct number *x)
         bool equal = x[0].i == x[1].i;
         return from_truth(decided(r->op, less, equal, !less && !equal));
     }
-    double a = number_real(t, x[0]), b = number_real(t, x[1]);
+    double a = oracle_number_real(t, x[0]), b = oracle_number_real(t, x[1]);
     if (error != 0 && !(fabs(a - b) > error) && !isnan(a) && !isnan(b))
         return from_truth(MAYBE);
     return from_truth(decided(r->op, a<b, a == b, a> b));
@@ -336,10 +337,10 @@ static enum truth truth_not(enum truth a)
 
 static struct number logical(const struct rule *r, const struct number *x)
 {
-    enum truth a = number_truth(r->from[0], x[0]);
+    enum truth a = oracle_number_truth(r->from[0], x[0]);
     if (r->op == OP_NOT || r->op == OP_INVERT)
         return from_truth(truth_not(a));
-    enum truth b = number_truth(r->from[1], x[1]);
+    enum truth b = oracle_number_truth(r->from[1], x[1]);
     switch (r->op) {
     case OP_LAND:
     case OP_AND: return from_truth(truth_and(a, b));
@@ -350,7 +351,7 @@ static struct number logical(const struct rule *r, const struct number *x)
 
 /* --- minimum and maximum, any type --- */
 
-bool number_below(enum dtype t, struct number a, struct number b)
+bool oracle_number_below(enum dtype t, struct number a, struct number b)
 {
     if (dtype_is_float(t))
         return a.v < b.v;
@@ -364,9 +365,9 @@ static struct number extreme(enum dtype t, bool want_max, struct number a, struc
 {
     if (dtype_is_float(t) && (isnan(a.v) || isnan(b.v)))
         return isnan(a.v) ? b : a;
-    bool take_b = want_max ? number_below(t, a, b) : number_below(t, b, a);
+    bool take_b = want_max ? oracle_number_below(t, a, b) : oracle_number_below(t, b, a);
     struct number chosen = take_b ? b : a, other = take_b ? a : b;
-    double apart = fabs(number_real(t, a) - number_real(t, b));
+    double apart = fabs(oracle_number_real(t, a) - oracle_number_real(t, b));
     if (!(apart > a.error + b.error))
         chosen.error = larger(chosen.error, other.error);
     return chosen;
@@ -390,8 +391,9 @@ static bool int_exact(const struct rule *r, const struct number *x, int count, s
  * result might wrap. */
 static double int_error(const struct rule *r, const struct number *x, double result)
 {
-    double a = number_real(r->type, x[0]), ea = x[0].error;
-    double b = r->count > 1 ? number_real(r->type, x[1]) : 0, eb = r->count > 1 ? x[1].error : 0;
+    double a = oracle_number_real(r->type, x[0]), ea = x[0].error;
+    double b = r->count > 1 ? oracle_number_real(r->type, x[1]) : 0,
+           eb = r->count > 1 ? x[1].error : 0;
     double ec = r->count > 2 ? x[2].error : 0, error;
     switch (r->op) {
     case OP_NEG:
@@ -427,7 +429,7 @@ static bool int_apply(const struct rule *r, const struct number *x, int count, s
     for (int i = 0; i < count; i++)
         exact = exact && x[i].error == 0;
     if (!exact)
-        out->error = int_error(r, x, number_real(r->type, *out));
+        out->error = int_error(r, x, oracle_number_real(r->type, *out));
     return true;
 }
 
@@ -711,7 +713,7 @@ static struct number philox(const struct number *x)
 
 static struct number chosen_by(const struct rule *r, const struct number *x)
 {
-    enum truth c = number_truth(r->from[0], x[0]);
+    enum truth c = oracle_number_truth(r->from[0], x[0]);
     if (c == MAYBE)
         return either(r->type, x[1], x[2]);
     return x[c == YES ? 1 : 2];
@@ -723,7 +725,7 @@ static bool own_op(const struct rule *r, const struct number *x, struct number *
     case OP_CAST:
         *out = dtype_is_float(r->type) && r->type != r->from[0]
                    ? to_float(r->type, r->from[0], x[0], r->is_root)
-                   : number_cast(r->type, r->from[0], x[0]);
+                   : oracle_number_cast(r->type, r->from[0], x[0]);
         return true;
     case OP_BITS: *out = reinterpreted(r->type, r->from[0], x[0]); return true;
     case OP_WHERE:
@@ -733,14 +735,14 @@ static bool own_op(const struct rule *r, const struct number *x, struct number *
     }
 }
 
-bool rule_apply(const struct rule *r, const struct number *args, struct number *out)
+bool oracle_rule_apply(const struct rule *r, const struct number *args, struct number *out)
 {
     struct number converted[RULE_OPERANDS];
     const struct number *x = args;
     if (r->converts) {
         for (int i = 0; i < r->count; i++)
             converted[i] =
-                r->in[i] == DT_NONE ? args[i] : number_cast(r->in[i], r->from[i], args[i]);
+                r->in[i] == DT_NONE ? args[i] : oracle_number_cast(r->in[i], r->from[i], args[i]);
         x = converted;
     }
     switch (op_table[r->op].class) {

@@ -13,8 +13,8 @@ static bool moved(struct oracle *o, struct oracle_tile *x, struct oracle_tile *o
                                   int64_t at))
 {
     for (int64_t at = 0; at < out->count; at++)
-        tile_put(out, at, tile_get(x, from(x, out, at)));
-    tile_free(o, x);
+        oracle_tile_put(out, at, oracle_tile_get(x, from(x, out, at)));
+    oracle_tile_free(o, x);
     return true;
 }
 
@@ -27,10 +27,10 @@ static int64_t from_transposed(const struct oracle_tile *x, const struct oracle_
     return matrix * rows * columns + rest % columns * rows + rest / columns;
 }
 
-bool tile_trans(struct oracle *o, struct oracle_tile *x, struct oracle_tile *out)
+bool oracle_tile_trans(struct oracle *o, struct oracle_tile *x, struct oracle_tile *out)
 {
     if (x->rank < 2)
-        return oracle_fail(o, "trans of %s: two axes are needed", tile_shape_text(o, x));
+        return oracle_fail(o, "trans of %s: two axes are needed", oracle_tile_shape_text(o, x));
     int64_t extent[MAX_RANK];
     memcpy(extent, x->extent, sizeof extent);
     extent[x->rank - 2] = x->extent[x->rank - 1];
@@ -58,8 +58,8 @@ static bool written_extents(struct oracle *o, const struct expr *e, int64_t *ext
     return true;
 }
 
-bool tile_reshape(struct oracle *o, const struct expr *e, struct oracle_tile *x,
-                  struct oracle_tile *out)
+bool oracle_tile_reshape(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                         struct oracle_tile *out)
 {
     int64_t extent[MAX_RANK], count = 1;
     int unknown, rank = e->type.rank;
@@ -70,7 +70,7 @@ bool tile_reshape(struct oracle *o, const struct expr *e, struct oracle_tile *x,
     if (unknown >= 0 && count > 0)
         count *= extent[unknown] = x->count / count;
     if (count != x->count)
-        return oracle_fail(o, "reshape of %s to %lld elements", tile_shape_text(o, x),
+        return oracle_fail(o, "reshape of %s to %lld elements", oracle_tile_shape_text(o, x),
                            (long long)count);
     *out = *x;
     *x = (struct oracle_tile){0};
@@ -124,8 +124,8 @@ static bool repeat_factor(struct oracle *o, const struct expr *e, int axis, int6
                        op_table[e->op].text);
 }
 
-bool tile_repeat(struct oracle *o, const struct expr *e, struct oracle_tile *x,
-                 struct oracle_tile *out)
+bool oracle_tile_repeat(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                        struct oracle_tile *out)
 {
     int64_t extent[MAX_RANK], factor;
     int rank = e->type.rank;
@@ -155,7 +155,7 @@ static int64_t from_stretched(const struct oracle_tile *x, const struct oracle_t
                               int64_t at)
 {
     int64_t strides[MAX_RANK], from = 0;
-    tile_strides(x, out->rank, out->extent, strides);
+    oracle_tile_strides(x, out->rank, out->extent, strides);
     for (int i = out->rank - 1; i >= 0; i--) {
         from += at % out->extent[i] * strides[i];
         at /= out->extent[i];
@@ -163,8 +163,8 @@ static int64_t from_stretched(const struct oracle_tile *x, const struct oracle_t
     return from;
 }
 
-bool tile_broadcast(struct oracle *o, const struct expr *e, const struct hint *hint,
-                    struct oracle_tile *x, struct oracle_tile *out)
+bool oracle_tile_broadcast(struct oracle *o, const struct expr *e, const struct hint *hint,
+                           struct oracle_tile *x, struct oracle_tile *out)
 {
     int64_t extent[MAX_RANK], strides[MAX_RANK];
     for (int i = 0; i < e->type.rank; i++) {
@@ -175,14 +175,14 @@ bool tile_broadcast(struct oracle *o, const struct expr *e, const struct hint *h
         if (extent[i] == EXTENT_RUNTIME)
             extent[i] = source < 0 ? 1 : x->extent[source];
     }
-    if (!tile_strides(x, e->type.rank, extent, strides))
-        return oracle_fail(o, "%s cannot be broadcast to this shape", tile_shape_text(o, x));
+    if (!oracle_tile_strides(x, e->type.rank, extent, strides))
+        return oracle_fail(o, "%s cannot be broadcast to this shape", oracle_tile_shape_text(o, x));
     *out = oracle_tile_new(o, x->dtype, e->type.rank, extent, x->error != NULL);
     return moved(o, x, out, from_stretched);
 }
 
-bool tile_iota(struct oracle *o, const struct expr *e, const struct hint *hint,
-               struct oracle_tile *out)
+bool oracle_tile_iota(struct oracle *o, const struct expr *e, const struct hint *hint,
+                      struct oracle_tile *out)
 {
     int64_t extent[MAX_RANK] = {0};
     int axis = -1;
@@ -203,7 +203,7 @@ bool tile_iota(struct oracle *o, const struct expr *e, const struct hint *hint,
         inner *= extent[i];
     for (int64_t at = 0; at < out->count; at++) {
         int64_t along = axis < 0 ? 0 : at / inner % extent[axis];
-        tile_put(out, at, (struct number){.i = dtype_wrap(out->dtype, along)});
+        oracle_tile_put(out, at, (struct number){.i = dtype_wrap(out->dtype, along)});
     }
     return true;
 }
@@ -217,7 +217,7 @@ struct lane {
 
 static struct number lane_get(const struct lane *l, int64_t i)
 {
-    return tile_get(l->x, l->first + i * l->step);
+    return oracle_tile_get(l->x, l->first + i * l->step);
 }
 
 /* The state of a sum that is being computed. */
@@ -225,13 +225,13 @@ struct total {
     uint64_t whole; /* integers, wrapping */
     double sum, error, size;
     double finite;                     /* `size` of the finite terms */
-    double runs, run, least, greatest; /* input of sum_error */
+    double runs, run, least, greatest; /* input of oracle_sum_error */
     int64_t n;
 };
 
 static void total_add(struct total *t, enum dtype from, struct number x)
 {
-    double v = number_real(from, x);
+    double v = oracle_number_real(from, x);
     if (!dtype_is_float(from))
         t->whole += (uint64_t)x.i;
     t->sum += v;
@@ -253,21 +253,21 @@ static struct number total_value(const struct total *t, enum dtype to, bool is_r
     if (!dtype_is_float(to)) {
         struct number exact = {.i = dtype_wrap(to, (int64_t)t->whole)};
         if (t->error != 0)
-            exact.error = number_real(to, exact) == t->sum ? t->error : INFINITY;
+            exact.error = oracle_number_real(to, exact) == t->sum ? t->error : INFINITY;
         return exact;
     }
     if (!isfinite(t->sum)) { /* finite terms that overflow may give the other infinity, and NaN */
-        bool order_decides = isinf(t->sum) && t->finite >= float_overflow(to);
+        bool order_decides = isinf(t->sum) && t->finite >= oracle_float_overflow(to);
         bool known = isfinite(t->error) && !order_decides;
         return (struct number){.v = t->sum, .error = known ? 0 : INFINITY};
     }
     struct magnitudes m = {.size = t->size,
                            .runs = t->runs + fabs(t->run) + t->error,
                            .alike = t->least == t->greatest};
-    double error = t->error + sum_error((double)t->n, float_unit(to), &m);
-    if (sum_may_overflow(t->sum, t->size, float_overflow(to)))
+    double error = t->error + oracle_sum_error((double)t->n, oracle_float_unit(to), &m);
+    if (oracle_sum_may_overflow(t->sum, t->size, oracle_float_overflow(to)))
         error = INFINITY;
-    if (!(error >= 0) || (!is_root && fabs(t->sum) + error >= float_overflow(to)))
+    if (!(error >= 0) || (!is_root && fabs(t->sum) + error >= oracle_float_overflow(to)))
         error = INFINITY;
     return (struct number){.v = t->sum, .error = error};
 }
@@ -306,7 +306,7 @@ static struct number fold_lane(const struct lane *l, const struct rule *r, struc
     struct number so_far = start;
     for (int64_t i = 0; i < l->n; i++) {
         struct number pair[RULE_OPERANDS] = {so_far, lane_get(l, i)};
-        rule_apply(r, pair, &so_far);
+        oracle_rule_apply(r, pair, &so_far);
     }
     return so_far;
 }
@@ -314,14 +314,14 @@ static struct number fold_lane(const struct lane *l, const struct rule *r, struc
 static struct rule fold_rule(enum op op, enum dtype t, enum dtype from)
 {
     enum dtype types[RULE_OPERANDS] = {t, from, t};
-    return rule_for(op, t, types, 2);
+    return oracle_rule_for(op, t, types, 2);
 }
 
 /* Returns whether a correct kernel may find b as large as a, or larger. A NaN is skipped. */
 static bool may_reach(enum dtype t, struct number a, struct number b)
 {
-    double away = number_real(t, a) - number_real(t, b), error = a.error + b.error;
-    return error != 0 && !(fabs(away) > 2 * error) && !isnan(number_real(t, b));
+    double away = oracle_number_real(t, a) - oracle_number_real(t, b), error = a.error + b.error;
+    return error != 0 && !(fabs(away) > 2 * error) && !isnan(oracle_number_real(t, b));
 }
 
 /* Finds the first greatest or least element. It is certain if no other element could be it after
@@ -334,7 +334,8 @@ static struct number first_extreme(const struct lane *l, bool want_max)
     for (int64_t i = 1; i < l->n; i++) {
         struct number x = lane_get(l, i);
         bool first_number = dtype_is_float(t) && isnan(best.v) && !isnan(x.v);
-        if (first_number || (want_max ? number_below(t, best, x) : number_below(t, x, best))) {
+        if (first_number ||
+            (want_max ? oracle_number_below(t, best, x) : oracle_number_below(t, x, best))) {
             best = x;
             at = i;
         }
@@ -395,7 +396,7 @@ static void reduce_lanes(void *user, int64_t begin, int64_t end)
                          .first = i / w->inner * w->n * w->inner + i % w->inner,
                          .step = w->inner,
                          .n = w->n};
-        tile_put(w->out, i, reduce_lane(w->e, &l, w->is_root));
+        oracle_tile_put(w->out, i, reduce_lane(w->e, &l, w->is_root));
     }
 }
 
@@ -408,14 +409,14 @@ bool oracle_tile_reduce(struct oracle *o, const struct expr *e, struct oracle_ti
     memcpy(extent, x->extent, sizeof extent);
     if (e->axis >= x->rank)
         return oracle_fail(o, "`%s` over axis %d of %s", op_table[e->op].text, e->axis,
-                           tile_shape_text(o, x));
+                           oracle_tile_shape_text(o, x));
     if (e->axis >= 0)
         extent[e->axis] = 1;
     bool rounds = e->op == OP_REDUCE_SUM && dtype_is_float(e->type.dtype);
     *out = oracle_tile_new(o, e->type.dtype, e->axis < 0 ? 0 : x->rank, extent, x->error || rounds);
     struct along w = split_axis(o, e, x, out);
     oracle_parallel(o, out->count, (double)x->count * LANE_WORK, reduce_lanes, &w);
-    tile_free(o, x);
+    oracle_tile_free(o, x);
     return true;
 }
 
@@ -437,10 +438,10 @@ static void scan_sums(const struct lane *l, struct oracle_tile *out, bool exclus
     struct total total = {0};
     for (int64_t i = 0; i < l->n; i++) {
         if (exclusive)
-            tile_put(out, l->first + i * l->step, total_value(&total, out->dtype, is_root));
+            oracle_tile_put(out, l->first + i * l->step, total_value(&total, out->dtype, is_root));
         total_add(&total, l->x->dtype, lane_get(l, i));
         if (!exclusive)
-            tile_put(out, l->first + i * l->step, total_value(&total, out->dtype, is_root));
+            oracle_tile_put(out, l->first + i * l->step, total_value(&total, out->dtype, is_root));
     }
 }
 
@@ -463,24 +464,24 @@ static void scan_lanes(void *user, int64_t begin, int64_t end)
         for (int64_t i = 0; i < l.n; i++) {
             struct number pair[RULE_OPERANDS] = {so_far, lane_get(&l, i)};
             if (w->e->exclusive)
-                tile_put(w->out, l.first + i * l.step, so_far);
-            rule_apply(&r, pair, &so_far);
+                oracle_tile_put(w->out, l.first + i * l.step, so_far);
+            oracle_rule_apply(&r, pair, &so_far);
             if (!w->e->exclusive)
-                tile_put(w->out, l.first + i * l.step, so_far);
+                oracle_tile_put(w->out, l.first + i * l.step, so_far);
         }
     }
 }
 
-bool tile_scan(struct oracle *o, const struct expr *e, struct oracle_tile *x,
-               struct oracle_tile *out)
+bool oracle_tile_scan(struct oracle *o, const struct expr *e, struct oracle_tile *x,
+                      struct oracle_tile *out)
 {
     if (e->axis >= x->rank)
-        return oracle_fail(o, "scan over axis %d of %s", e->axis, tile_shape_text(o, x));
+        return oracle_fail(o, "scan over axis %d of %s", e->axis, oracle_tile_shape_text(o, x));
     *out = oracle_tile_new(o, e->type.dtype, x->rank, x->extent,
                            x->error || dtype_is_float(e->type.dtype));
     struct along w = split_axis(o, e, x, out);
     int64_t lanes = w.n ? x->count / w.n : 0;
     oracle_parallel(o, lanes, (double)x->count * LANE_WORK, scan_lanes, &w);
-    tile_free(o, x);
+    oracle_tile_free(o, x);
     return true;
 }

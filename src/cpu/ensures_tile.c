@@ -58,14 +58,14 @@ struct oracle_tile oracle_tile_new(struct oracle *o, enum dtype t, int rank, con
     return x;
 }
 
-struct oracle_tile tile_scalar(struct oracle *o, enum dtype t, struct number x)
+struct oracle_tile oracle_tile_scalar(struct oracle *o, enum dtype t, struct number x)
 {
     struct oracle_tile s = oracle_tile_new(o, t, 0, NULL, x.error != 0);
-    tile_put(&s, 0, x);
+    oracle_tile_put(&s, 0, x);
     return s;
 }
 
-void tile_free(struct oracle *o, struct oracle_tile *x)
+void oracle_tile_free(struct oracle *o, struct oracle_tile *x)
 {
     oracle_memory_free(o, x->v);
     oracle_memory_free(o, x->i);
@@ -74,7 +74,7 @@ void tile_free(struct oracle *o, struct oracle_tile *x)
     x->i = NULL;
 }
 
-struct oracle_tile tile_copy(struct oracle *o, const struct oracle_tile *x)
+struct oracle_tile oracle_tile_copy(struct oracle *o, const struct oracle_tile *x)
 {
     struct oracle_tile copy = oracle_tile_new(o, x->dtype, x->rank, x->extent, x->error != NULL);
     size_t bytes = (size_t)x->count * sizeof(double);
@@ -85,14 +85,14 @@ struct oracle_tile tile_copy(struct oracle *o, const struct oracle_tile *x)
     return copy;
 }
 
-struct number tile_get(const struct oracle_tile *x, int64_t at)
+struct number oracle_tile_get(const struct oracle_tile *x, int64_t at)
 {
     double error = x->error ? x->error[at] : 0;
     return x->v ? (struct number){.v = x->v[at], .error = error}
                 : (struct number){.i = x->i[at], .error = error};
 }
 
-void tile_put(struct oracle_tile *x, int64_t at, struct number n)
+void oracle_tile_put(struct oracle_tile *x, int64_t at, struct number n)
 {
     if (x->v)
         x->v[at] = n.v;
@@ -102,7 +102,7 @@ void tile_put(struct oracle_tile *x, int64_t at, struct number n)
         x->error[at] = n.error;
 }
 
-const char *tile_shape_text(struct oracle *o, const struct oracle_tile *x)
+const char *oracle_tile_shape_text(struct oracle *o, const struct oracle_tile *x)
 {
     struct text out;
     text_init(&out, o->arena);
@@ -176,7 +176,8 @@ void oracle_parallel(const struct oracle *o, int64_t count, double work,
 
 /* --- broadcasting --- */
 
-bool tile_strides(const struct oracle_tile *x, int rank, const int64_t *extent, int64_t *strides)
+bool oracle_tile_strides(const struct oracle_tile *x, int rank, const int64_t *extent,
+                         int64_t *strides)
 {
     int64_t step = 1;
     for (int i = 0; i < rank; i++)
@@ -221,7 +222,7 @@ struct run {
 };
 
 /* Computes sums, differences and products of finite floats, by far the most frequent ops, with
- * the same result as rule_apply. Stops with false at an element *at that needs rule_apply. */
+ * the same result as oracle_rule_apply. Stops with false at an element *at that needs oracle_rule_apply. */
 static bool apply_plain(const struct rule *r, const struct run *a, const struct run *b, double *v,
                         double *error, int64_t count, int64_t *at)
 {
@@ -260,10 +261,10 @@ static bool apply_run(struct elementwise *w, int64_t row, int64_t from, int64_t 
     for (int64_t i = from; i < end; i++) {
         struct number x[RULE_OPERANDS], result;
         for (int a = 0; a < w->count; a++)
-            x[a] = tile_get(&w->args[a], at[a] + i * step[a]);
-        if (!rule_apply(w->rule, x, &result))
+            x[a] = oracle_tile_get(&w->args[a], at[a] + i * step[a]);
+        if (!oracle_rule_apply(w->rule, x, &result))
             return false;
-        tile_put(w->out, row * w->row + i, result);
+        oracle_tile_put(w->out, row * w->row + i, result);
     }
     return true;
 }
@@ -311,7 +312,8 @@ static bool common_shape(struct oracle *o, const struct oracle_tile *args, int c
                 continue;
             if (*to != 1 && *to != args[a].extent[i])
                 return oracle_fail(o, "shapes do not match: %s and %s",
-                                   tile_shape_text(o, &args[0]), tile_shape_text(o, &args[a]));
+                                   oracle_tile_shape_text(o, &args[0]),
+                                   oracle_tile_shape_text(o, &args[a]));
             *to = args[a].extent[i];
         }
     return true;
@@ -319,25 +321,25 @@ static bool common_shape(struct oracle *o, const struct oracle_tile *args, int c
 
 enum { ELEMENT_WORK = 8 }; /* nanoseconds for each element, about */
 
-bool tile_elementwise(struct oracle *o, const struct rule *rule, struct oracle_tile *args,
-                      int count, struct oracle_tile *out)
+bool oracle_tile_elementwise(struct oracle *o, const struct rule *rule, struct oracle_tile *args,
+                             int count, struct oracle_tile *out)
 {
     int rank;
     int64_t extent[MAX_RANK] = {0};
     if (!common_shape(o, args, count, &rank, extent))
         return false;
-    bool exact = rule_keeps_exact(rule);
+    bool exact = oracle_rule_keeps_exact(rule);
     for (int a = 0; a < count; a++)
         exact = exact && !args[a].error;
     *out = oracle_tile_new(o, rule->type, rank, extent, !exact);
     struct elementwise w = {.rule = rule, .args = args, .count = count, .out = out};
     for (int a = 0; a < count; a++)
-        tile_strides(&args[a], rank, extent, w.strides[a]);
+        oracle_tile_strides(&args[a], rank, extent, w.strides[a]);
     w.row = rank ? extent[rank - 1] : 1;
     if (out->count > 0)
         oracle_parallel(o, out->count / w.row, (double)out->count * ELEMENT_WORK, apply_rows, &w);
     for (int a = 0; a < count; a++)
-        tile_free(o, &args[a]);
+        oracle_tile_free(o, &args[a]);
     return !w.failed ||
            oracle_fail(o, "`%s` has no value (division by zero?)", op_table[rule->op].text);
 }

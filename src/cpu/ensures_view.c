@@ -40,7 +40,7 @@ static bool resolve_view(struct oracle *o, const struct sym *view, struct access
     return true;
 }
 
-bool view_elements(struct oracle *o, const struct sym *view, int64_t *out)
+bool oracle_view_elements(struct oracle *o, const struct sym *view, int64_t *out)
 {
     struct access x = {0};
     if (!resolve_view(o, view, &x))
@@ -83,7 +83,7 @@ static bool resolve_gather(struct oracle *o, const struct index *ix, struct acce
         return false;
     if (positions->rank != 1 || !positions->i || !is_exact(positions))
         return oracle_fail(o, "`%s` is indexed by %s: expected exact integers of one axis",
-                           x->view->name, tile_shape_text(o, positions));
+                           x->view->name, oracle_tile_shape_text(o, positions));
     x->gathers++;
     bool row = in_a_row(positions);
     axis->positions = row ? NULL : positions->i;
@@ -117,7 +117,7 @@ static bool resolve_index(struct oracle *o, const struct index *ix, int number, 
     return true;
 }
 
-bool access_resolve(struct oracle *o, const struct expr *e, struct access *out)
+bool oracle_access_resolve(struct oracle *o, const struct expr *e, struct access *out)
 {
     *out = (struct access){0};
     if (!e->sym || e->sym->storage != ST_VIEW)
@@ -133,10 +133,10 @@ bool access_resolve(struct oracle *o, const struct expr *e, struct access *out)
     return true;
 }
 
-void access_free(struct oracle *o, struct access *x)
+void oracle_access_free(struct oracle *o, struct access *x)
 {
     for (int i = 0; i < x->gathers; i++)
-        tile_free(o, &x->gather[i]);
+        oracle_tile_free(o, &x->gather[i]);
     x->gathers = 0;
 }
 
@@ -145,7 +145,7 @@ static int64_t position(const struct access_axis *axis, int64_t i)
     return axis->positions ? axis->positions[i] : axis->start + i;
 }
 
-bool access_place(const struct access *x, int64_t index, int64_t *at)
+bool oracle_access_place(const struct access *x, int64_t index, int64_t *at)
 {
     bool inside = true;
     for (int i = x->axes - 1; i >= 0; i--) {
@@ -194,7 +194,7 @@ static void load_run(struct oracle_tile *out, int64_t to, const char *p, int64_t
     }
     int64_t bytes = stride * (int64_t)dtype_size(out->dtype);
     for (int64_t i = 0; i < count; i++)
-        tile_put(out, to + i, load_element(out->dtype, p + i * bytes));
+        oracle_tile_put(out, to + i, load_element(out->dtype, p + i * bytes));
 }
 
 static void load_rows(void *user, int64_t begin, int64_t end)
@@ -205,7 +205,7 @@ static void load_rows(void *user, int64_t begin, int64_t end)
     for (int64_t row = begin; row < end; row++) {
         int64_t at[MAX_RANK], offset = 0, to = row * w->row;
         bool inside = true;
-        access_place(x, to, at);
+        oracle_access_place(x, to, at);
         for (int i = 0; i < x->axes; i++) {
             if (&x->axis[i] == w->last)
                 continue;
@@ -222,17 +222,17 @@ static void load_rows(void *user, int64_t begin, int64_t end)
         for (int64_t i = 0; i < w->row; i++) {
             int64_t along = last ? position(last, i) : 0, step = last ? last->stride : 0;
             bool there = inside && (!last || (along >= 0 && along < last->extent));
-            tile_put(w->out, to + i,
-                     there ? load_element(x->dtype, x->data + (offset + along * step) * size)
-                           : w->otherwise);
+            oracle_tile_put(w->out, to + i,
+                            there ? load_element(x->dtype, x->data + (offset + along * step) * size)
+                                  : w->otherwise);
         }
     }
 }
 
 enum { LOAD_WORK = 4 }; /* nanoseconds for each element, about */
 
-bool access_load(struct oracle *o, const struct access *x, struct number otherwise,
-                 struct oracle_tile *out)
+bool oracle_access_load(struct oracle *o, const struct access *x, struct number otherwise,
+                        struct oracle_tile *out)
 {
     *out = oracle_tile_new(o, x->dtype, x->rank, x->extent, otherwise.error != 0);
     struct load w = {.access = x, .otherwise = otherwise, .out = out, .row = 1};

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-unsigned char *access_base(const struct frame *f, const struct access *a)
+unsigned char *exec_access_base(const struct frame *f, const struct access *a)
 {
     switch (a->space) {
     case SPACE_VIEW: return f->launch->views[a->view].base;
@@ -18,12 +18,12 @@ unsigned char *access_base(const struct frame *f, const struct access *a)
     }
 }
 
-const int64_t *access_extents(const struct frame *f, const struct access *a)
+const int64_t *exec_access_extents(const struct frame *f, const struct access *a)
 {
     return a->space == SPACE_VIEW ? f->launch->views[a->view].extent : a->extent;
 }
 
-const int64_t *access_strides(const struct frame *f, const struct access *a)
+const int64_t *exec_access_strides(const struct frame *f, const struct access *a)
 {
     return a->space == SPACE_VIEW ? f->launch->views[a->view].stride : a->stride;
 }
@@ -173,7 +173,7 @@ static void add_guard(struct frame *f, const struct access *a, int axis, int64_t
     else
         limit = declared_extent(a->sym, axis, &limit_length);
     if (!a->sym->dims[axis] && !limit_length) {
-        limit_length = snprintf(number, sizeof number, "%" PRId64, access_extents(f, a)[axis]);
+        limit_length = snprintf(number, sizeof number, "%" PRId64, exec_access_extents(f, a)[axis]);
         limit = number;
     }
     if (length == 0 || limit_length == 0)
@@ -194,22 +194,22 @@ static void add_guard(struct frame *f, const struct access *a, int axis, int64_t
                  limit_length, limit);
 }
 
-void element_outside(struct frame *f, const struct access *a, int axis, int64_t index,
-                     struct loc loc, int lane)
+void exec_element_outside(struct frame *f, const struct access *a, int axis, int64_t index,
+                          struct loc loc, int lane)
 {
     frame_fault(f, CPU_BOUNDS, loc, lane,
                 "index %" PRId64 " is outside axis %d of %s (extent %" PRId64 ")", index, axis,
-                a->sym->name, access_extents(f, a)[axis]);
+                a->sym->name, exec_access_extents(f, a)[axis]);
     add_guard(f, a, axis, index);
 }
 
-void slice_outside(struct frame *f, const struct access *a, int axis, int64_t start, struct loc loc,
-                   int lane)
+void exec_slice_outside(struct frame *f, const struct access *a, int axis, int64_t start,
+                        struct loc loc, int lane)
 {
     frame_fault(f, CPU_BOUNDS, loc, lane,
                 "the slice %" PRId64 " +: %" PRId64 " is marked `inside` but reaches outside axis "
                 "%d of %s (extent %" PRId64 ")",
-                start, a->axis[axis].extent, axis, a->sym->name, access_extents(f, a)[axis]);
+                start, a->axis[axis].extent, axis, a->sym->name, exec_access_extents(f, a)[axis]);
 }
 
 /* --- boxes --- */
@@ -225,14 +225,14 @@ static void clip(int64_t start, int64_t count, int64_t extent, int64_t *low, int
     *high = count < extent - *low + (*low - start) ? start + count : extent;
 }
 
-int64_t access_start(const struct frame *f, const struct access *a, int axis)
+int64_t exec_access_start(const struct frame *f, const struct access *a, int axis)
 {
     return index_value(frame_at(f, a->axis[axis].at), a->axis[axis].wide, 0);
 }
 
-bool access_box(struct frame *f, const struct access *a, struct loc loc, struct box *box)
+bool exec_access_box(struct frame *f, const struct access *a, struct loc loc, struct box *box)
 {
-    const int64_t *extent = access_extents(f, a);
+    const int64_t *extent = exec_access_extents(f, a);
     box->empty = false;
     if (a->peer != NO_SLOT && !f->program->roles->peer(f, a, loc))
         return false;
@@ -257,11 +257,11 @@ bool access_box(struct frame *f, const struct access *a, struct loc loc, struct 
         }
         bool outside = box->high[i] - box->low[i] < axis->extent;
         if (axis->kind == IX_ELEMENT && outside && !a->guarded) {
-            element_outside(f, a, i, start, loc, -1);
+            exec_element_outside(f, a, i, start, loc, -1);
             return false;
         }
         if (axis->kind == IX_SLICE && axis->inside && outside) {
-            slice_outside(f, a, i, start, loc, -1);
+            exec_slice_outside(f, a, i, start, loc, -1);
             return false;
         }
         box->empty |= box->high[i] <= box->low[i];
@@ -282,7 +282,7 @@ struct box_walk {
     bool store;
 };
 
-void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge)
+void exec_nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge)
 {
     if (extent == 1 && merge)
         return;
@@ -313,7 +313,7 @@ static void put_before_last(struct nest *nest, int axis)
     nest->src[to] = src;
 }
 
-void nest_settle(struct nest *nest)
+void exec_nest_settle(struct nest *nest)
 {
     int last = nest->rank - 1;
     if (last < 2 || (nest->dst[last] == 1) == (nest->src[last] == 1))
@@ -331,7 +331,7 @@ static void box_begin(struct box_walk *w, int64_t *data, int64_t *memory)
 {
     const struct access *a = w->access;
     const struct box *box = w->box;
-    const int64_t *stride = access_strides(w->frame, a);
+    const int64_t *stride = exec_access_strides(w->frame, a);
     int64_t lanes = a->local_lanes, step = lanes;
     for (int i = a->rank - 1; i >= 0; i--) {
         w->data_stride[i] = step;
@@ -347,10 +347,11 @@ static void box_begin(struct box_walk *w, int64_t *data, int64_t *memory)
         if (a->axis[i].kind == IX_ELEMENT)
             continue;
         *data += (box->low[i] - box->start[i]) * w->data_stride[i];
-        nest_add(&w->nest, box->high[i] - box->low[i], w->data_stride[i], stride[i] * lanes, true);
+        exec_nest_add(&w->nest, box->high[i] - box->low[i], w->data_stride[i], stride[i] * lanes,
+                      true);
     }
     if (lanes > 1)
-        nest_add(&w->nest, lanes, 1, 1, !w->mask);
+        exec_nest_add(&w->nest, lanes, 1, 1, !w->mask);
 }
 
 /* Stores rows of lanes, in the lanes where the mask runs. */
@@ -398,8 +399,8 @@ static void box_gather(const struct box_walk *w, int level, unsigned char *data,
     }
     int i = w->gather[level];
     const struct access *a = w->access;
-    int64_t extent = access_extents(w->frame, a)[i];
-    int64_t stride = access_strides(w->frame, a)[i] * a->local_lanes * (int64_t)a->size;
+    int64_t extent = exec_access_extents(w->frame, a)[i];
+    int64_t stride = exec_access_strides(w->frame, a)[i] * a->local_lanes * (int64_t)a->size;
     int64_t step = w->data_stride[i] * (int64_t)a->size;
     for (int64_t k = 0; k < a->axis[i].extent; k++) {
         int64_t index = index_value(w->box->gather[i], a->axis[i].wide, (size_t)k);
@@ -415,7 +416,7 @@ static void box_walk(struct box_walk *w, void *data)
     int64_t from, to, size = (int64_t)w->access->size;
     box_begin(w, &from, &to);
     box_gather(w, 0, (unsigned char *)data + from * size,
-               access_base(w->frame, w->access) + to * size);
+               exec_access_base(w->frame, w->access) + to * size);
 }
 
 static bool box_full(const struct access *a, const struct box *box)
@@ -440,17 +441,17 @@ static int64_t box_loaded_first(const struct access *a, const struct box *box)
     return box->high[last] - box->low[last];
 }
 
-unsigned char *box_start(const struct frame *f, const struct access *a, const struct box *box)
+unsigned char *exec_box_start(const struct frame *f, const struct access *a, const struct box *box)
 {
-    const int64_t *stride = access_strides(f, a);
+    const int64_t *stride = exec_access_strides(f, a);
     int64_t offset = 0;
     for (int i = 0; i < a->rank; i++)
         offset += box->low[i] * stride[i];
-    return access_base(f, a) + offset * (int64_t)a->size;
+    return exec_access_base(f, a) + offset * (int64_t)a->size;
 }
 
-void box_load(struct frame *f, const struct access *a, const struct box *box, void *data,
-              const void *otherwise)
+void exec_box_load(struct frame *f, const struct access *a, const struct box *box, void *data,
+                   const void *otherwise)
 {
     static const uint64_t zero = 0;
     int64_t first = box_loaded_first(a, box);
@@ -458,29 +459,29 @@ void box_load(struct frame *f, const struct access *a, const struct box *box, vo
         f->program->set->memory->fill[a->size_index](
             (char *)data + first * (int64_t)a->size, otherwise ? otherwise : &zero,
             (size_t)(a->elements * a->local_lanes - first));
-    if (first > 0 && access_strides(f, a)[a->rank - 1] == 1) {
-        memcpy(data, box_start(f, a, box), (size_t)first * a->size); /* there are no others */
+    if (first > 0 && exec_access_strides(f, a)[a->rank - 1] == 1) {
+        memcpy(data, exec_box_start(f, a, box), (size_t)first * a->size); /* there are no others */
         return;
     }
     struct box_walk w = {.access = a, .box = box, .frame = f};
     box_walk(&w, data);
 }
 
-void box_store(struct frame *f, const struct access *a, const struct box *box, const void *data,
-               const uint8_t *mask)
+void exec_box_store(struct frame *f, const struct access *a, const struct box *box,
+                    const void *data, const uint8_t *mask)
 {
     struct box_walk w = {.access = a, .box = box, .frame = f, .store = true};
     w.mask = a->local_lanes > 1 ? mask : NULL;
     box_walk(&w, (void *)(uintptr_t)data);
 }
 
-/* Does the same as access_box when only some lanes run: a fault is then reported for the first
+/* Does the same as exec_access_box when only some lanes run: a fault is then reported for the first
  * running lane. */
 static bool access_box_under(struct frame *f, const struct access *a, const struct instr *in,
                              struct box *box)
 {
     const uint8_t *mask = frame_mask(f, in->mask);
-    if (access_box(f, a, in->loc, box))
+    if (exec_access_box(f, a, in->loc, box))
         return true;
     if (!mask)
         return false;
@@ -498,23 +499,23 @@ void step_load(struct frame *f, const struct instr *in)
 {
     const struct access *a = in->detail;
     struct box box;
-    if (!access_box_under(f, a, in, &box) || !async_leaves_box(f, a, &box, in->loc))
+    if (!access_box_under(f, a, in, &box) || !exec_async_leaves_box(f, a, &box, in->loc))
         return;
-    box_load(f, a, &box, frame_at(f, in->dst),
-             a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
+    exec_box_load(f, a, &box, frame_at(f, in->dst),
+                  a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
     if (a->prefetch != NO_SLOT && !box.empty)
-        note_row(f, a->prefetch, box_start(f, a, &box), (size_t)a->elements * a->size);
+        exec_note_row(f, a->prefetch, exec_box_start(f, a, &box), (size_t)a->elements * a->size);
 }
 
 void step_store(struct frame *f, const struct instr *in)
 {
     const struct access *a = in->detail;
     struct box box;
-    if (!access_box_under(f, a, in, &box) || !async_leaves_box(f, a, &box, in->loc))
+    if (!access_box_under(f, a, in, &box) || !exec_async_leaves_box(f, a, &box, in->loc))
         return;
-    box_store(f, a, &box, frame_at(f, in->a), frame_mask(f, in->mask));
+    exec_box_store(f, a, &box, frame_at(f, in->a), frame_mask(f, in->mask));
     if (f->program->packed_count > 0 && a->space == SPACE_VIEW && a->rank >= 2)
-        note_tile(&f->store_prefetch, a, &box);
+        dot_note_tile(&f->store_prefetch, a, &box);
 }
 
 /* Poisons a shared tile that has no value, each time its declaration is reached. */
@@ -522,6 +523,6 @@ void step_shared_poison(struct frame *f, const struct instr *in)
 {
     const struct access *a = in->detail;
     struct box box;
-    if (access_box(f, a, in->loc, &box) && async_leaves_box(f, a, &box, in->loc))
-        memset(access_base(f, a), 0xff, (size_t)a->elements * a->size);
+    if (exec_access_box(f, a, in->loc, &box) && exec_async_leaves_box(f, a, &box, in->loc))
+        memset(exec_access_base(f, a), 0xff, (size_t)a->elements * a->size);
 }

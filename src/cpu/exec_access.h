@@ -12,9 +12,9 @@ static inline int64_t index_value(const void *values, bool wide, size_t i)
 }
 
 /* Note the fault that an index, or a slice marked `inside`, reaches outside its axis. */
-void element_outside(struct frame *f, const struct access *a, int axis, int64_t index,
-                     struct loc loc, int lane);
-void slice_outside(struct frame *f, const struct access *a, int axis, int64_t start, struct loc loc,
-                   int lane);
+void exec_element_outside(struct frame *f, const struct access *a, int axis, int64_t index,
+                          struct loc loc, int lane);
+void exec_slice_outside(struct frame *f, const struct access *a, int axis, int64_t start,
+                        struct loc loc, int lane);
 
 #endif

@@ -87,8 +87,8 @@ static void touched(struct frame *f, const struct copy_under_way *copy, const st
                 a->sym->name, copy->detail->to->sym->name, line, wait_of(copy));
 }
 
-bool async_leaves_box(struct frame *f, const struct access *a, const struct box *box,
-                      struct loc loc)
+bool exec_async_leaves_box(struct frame *f, const struct access *a, const struct box *box,
+                           struct loc loc)
 {
     if (a->space != SPACE_SHARED)
         return true;
@@ -101,8 +101,8 @@ bool async_leaves_box(struct frame *f, const struct access *a, const struct box 
     return true;
 }
 
-bool async_leaves_lanes(struct frame *f, const struct access *a, const struct lane_offsets *lanes,
-                        struct loc loc)
+bool exec_async_leaves_lanes(struct frame *f, const struct access *a,
+                             const struct lane_offsets *lanes, struct loc loc)
 {
     if (f->copy_count == 0 || a->space != SPACE_SHARED || lanes->none)
         return true;
@@ -129,7 +129,7 @@ static void copy_release(struct frame *f, struct copy_under_way *copy)
         frame_resize(f->launch, copy->gathered, copy->gathered_bytes, 0);
 }
 
-void async_drop(struct frame *f)
+void exec_async_drop(struct frame *f)
 {
     for (size_t i = 0; i < f->copy_count; i++)
         copy_release(f, &f->copies[i]);
@@ -180,12 +180,13 @@ static bool keep_indices(struct frame *f, struct copy_under_way *copy)
     return true;
 }
 
-struct copy_under_way *async_begin(struct frame *f, struct frame *to, const struct instr *in)
+struct copy_under_way *exec_async_begin(struct frame *f, struct frame *to, const struct instr *in)
 {
     const struct async_detail *d = in->detail;
     struct copy_under_way copy = {.detail = d, .loc = in->loc, .group = f->group, .role = f->role};
-    if (!access_box(f, d->from, in->loc, &copy.from) || !access_box(f, d->to, in->loc, &copy.to) ||
-        !async_leaves_box(to, d->to, &copy.to, in->loc)) {
+    if (!exec_access_box(f, d->from, in->loc, &copy.from) ||
+        !exec_access_box(f, d->to, in->loc, &copy.to) ||
+        !exec_async_leaves_box(to, d->to, &copy.to, in->loc)) {
         if (to->state == FRAME_FAULT) { /* of a peer: the worker looks at the frame that runs */
             f->state = FRAME_FAULT;
             f->fault = to->fault;
@@ -204,7 +205,7 @@ struct copy_under_way *async_begin(struct frame *f, struct frame *to, const stru
 
 void step_async_copy(struct frame *f, const struct instr *in)
 {
-    async_begin(f, f, in);
+    exec_async_begin(f, f, in);
 }
 
 void step_async_commit(struct frame *f, const struct instr *in)
@@ -221,8 +222,8 @@ static void copy_perform(struct frame *f, const struct copy_under_way *copy)
         return;
     }
     void *buffer = frame_at(f, d->buffer);
-    box_load(f, d->from, &copy->from, buffer, &copy->otherwise);
-    box_store(f, d->to, &copy->to, buffer, NULL);
+    exec_box_load(f, d->from, &copy->from, buffer, &copy->otherwise);
+    exec_box_store(f, d->to, &copy->to, buffer, NULL);
 }
 
 static void copy_finish(struct frame *f, struct copy_under_way *copy)
@@ -231,7 +232,7 @@ static void copy_finish(struct frame *f, struct copy_under_way *copy)
     copy_release(f, copy);
 }
 
-void async_complete(struct frame *f, size_t index)
+void exec_async_complete(struct frame *f, size_t index)
 {
     copy_finish(f, &f->copies[index]);
     f->copy_count--;

@@ -41,7 +41,7 @@ static void atomic_begin(struct atomic_walk *w, struct frame *f, const struct in
 static unsigned char *box_element(struct frame *f, const struct access *a, const struct box *box,
                                   const int64_t *coordinate)
 {
-    const int64_t *stride = access_strides(f, a);
+    const int64_t *stride = exec_access_strides(f, a);
     int64_t at = 0;
     for (int i = 0; i < a->rank; i++) {
         /* past the largest integer the index wraps below zero, which is outside, too */
@@ -53,7 +53,7 @@ static unsigned char *box_element(struct frame *f, const struct access *a, const
             return NULL;
         at += index * stride[i];
     }
-    return access_base(f, a) + at * (int64_t)a->size;
+    return exec_access_base(f, a) + at * (int64_t)a->size;
 }
 
 /* Returns whether the elements of the last axis are contiguous, and no number overflows. */
@@ -63,7 +63,7 @@ static bool has_rows(struct frame *f, const struct access *a, const struct box *
     for (int i = 0; i < a->rank; i++)
         if (box->gather[i])
             return false;
-    return last >= 0 && a->axis[last].kind != IX_ELEMENT && access_strides(f, a)[last] == 1 &&
+    return last >= 0 && a->axis[last].kind != IX_ELEMENT && exec_access_strides(f, a)[last] == 1 &&
            box->start[last] <= INT64_MAX - a->axis[last].extent;
 }
 
@@ -83,7 +83,7 @@ static void apply_rows(struct atomic_walk *w, const struct box *box)
             w->d->row(row, row, value + from * (int64_t)a->size, NULL, (size_t)(to - from));
         value += extent * (int64_t)a->size;
         coordinate[last] = extent - 1;
-    } while (access_next(a, coordinate));
+    } while (exec_access_next(a, coordinate));
 }
 
 void step_atomic(struct frame *f, const struct instr *in)
@@ -93,7 +93,7 @@ void step_atomic(struct frame *f, const struct instr *in)
     int64_t coordinate[MAX_RANK] = {0};
     atomic_begin(&w, f, in);
     const struct access *a = w.d->access;
-    if (!access_box(f, a, in->loc, &box) || !async_leaves_box(f, a, &box, in->loc))
+    if (!exec_access_box(f, a, in->loc, &box) || !exec_async_leaves_box(f, a, &box, in->loc))
         return;
     if (w.d->row && has_rows(f, a, &box)) {
         apply_rows(&w, &box);
@@ -102,7 +102,7 @@ void step_atomic(struct frame *f, const struct instr *in)
     size_t element = 0;
     do
         apply(&w, box_element(f, a, &box, coordinate), element++, 0);
-    while (access_next(a, coordinate));
+    while (exec_access_next(a, coordinate));
 }
 
 void step_atomic_lanes(struct frame *f, const struct instr *in)
@@ -114,8 +114,8 @@ void step_atomic_lanes(struct frame *f, const struct instr *in)
     size_t element = 0;
     do {
         struct lane_offsets lanes;
-        if (!access_lane_offsets(f, a, in, coordinate, &lanes) ||
-            !async_leaves_lanes(f, a, &lanes, in->loc))
+        if (!exec_access_lane_offsets(f, a, in, coordinate, &lanes) ||
+            !exec_async_leaves_lanes(f, a, &lanes, in->loc))
             return;
         for (size_t lane = 0; lane < f->program->lanes; lane++) {
             if (lanes.none || (lanes.valid && !lanes.valid[lane])) {
@@ -127,7 +127,7 @@ void step_atomic_lanes(struct frame *f, const struct instr *in)
             apply(&w, lanes.memory + off * (int64_t)a->size, element, lane);
         }
         element++;
-    } while (access_next(a, coordinate));
+    } while (exec_access_next(a, coordinate));
 }
 
 /* --- lock and unlock --- */
@@ -144,7 +144,7 @@ static unsigned char *lock_element(struct frame *f, const struct lock_detail *d,
                                    struct box *box)
 {
     int64_t coordinate[MAX_RANK] = {0};
-    if (!access_box(f, d->access, loc, box) || !async_leaves_box(f, d->access, box, loc))
+    if (!exec_access_box(f, d->access, loc, box) || !exec_async_leaves_box(f, d->access, box, loc))
         return NULL;
     return box_element(f, d->access, box, coordinate);
 }

@@ -21,7 +21,7 @@ static inline void fetch_lines(const unsigned char *from, size_t bytes)
         PREFETCH_SECOND(at);
 }
 
-void note_row(struct frame *f, uint32_t index, const unsigned char *from, size_t bytes)
+void exec_note_row(struct frame *f, uint32_t index, const unsigned char *from, size_t bytes)
 {
     struct row_prefetch *row = &f->row_prefetch[index];
     ptrdiff_t step = (ptrdiff_t)((uintptr_t)from - (uintptr_t)row->last);
@@ -38,7 +38,7 @@ void note_row(struct frame *f, uint32_t index, const unsigned char *from, size_t
     f->has_ahead |= row->left > 0;
 }
 
-void fetch_ahead(struct frame *f)
+void exec_fetch_ahead(struct frame *f)
 {
     enum { AT_ONCE = 8 };
     size_t left = 0;
@@ -56,7 +56,7 @@ void fetch_ahead(struct frame *f)
     f->has_ahead = left > 0;
 }
 
-const void *take_ahead(struct frame *f, size_t bytes)
+const void *exec_take_ahead(struct frame *f, size_t bytes)
 {
     const void *from = NULL;
     bool more = false;
@@ -96,7 +96,7 @@ static APART void run_in_parts(struct frame *f, const struct strip_op *op, unsig
     for (size_t part; n > 0; n -= part) {
         part = f->has_ahead && op->costly && n > PART ? PART : n;
         if (f->has_ahead)
-            fetch_ahead(f);
+            exec_fetch_ahead(f);
         call_routine(op, at, by, part);
         UNROLLED for (int i = 0; i < MOST_OPERANDS; i++) at[i] += part * op->size[i];
     }
@@ -107,7 +107,7 @@ static inline void run_op(struct frame *f, const struct strip_op *op, unsigned c
                           const void *by, size_t n)
 {
     if (op->fetches) {
-        const void *ahead = f->has_ahead ? take_ahead(f, n * op->size[0]) : NULL;
+        const void *ahead = f->has_ahead ? exec_take_ahead(f, n * op->size[0]) : NULL;
         op->kernel(at[0], at[1], at[2], ahead, n);
     } else if (f->has_ahead) {
         run_in_parts(f, op, at, by, n);
@@ -122,13 +122,13 @@ static APART void run_by_rows(struct frame *f, const struct strip_op *op, unsign
 {
     const float *value = (const float *)(const void *)at[2];
     if (f->has_ahead)
-        fetch_ahead(f);
+        exec_fetch_ahead(f);
     for (size_t row = op->row * sizeof(float), i = 0, end = n * sizeof(float); i < end; i += row)
         op->kernel(at[0] + i, at[1] + i, value++, NULL, op->row);
 }
 
-void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
-             size_t count)
+void exec_run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
+                  size_t count)
 {
     const struct strip_op *end = d->op + ops;
     for (const struct strip_op *op = d->op; op < end; op++) {
@@ -162,8 +162,8 @@ static APART void run_past(struct frame *f, const struct strip_detail *d, unsign
     }
 }
 
-void run_last(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
-              const struct strip_part *part)
+void exec_run_last(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
+                   const struct strip_part *part)
 {
     const struct strip_op *op = &d->op[d->ops - 1];
     unsigned char *at[MOST_OPERANDS] = {part->to};
@@ -198,12 +198,12 @@ static void reduce_part(const struct strip_detail *d, const unsigned char *x,
     }
 }
 
-void reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
-                const struct row_part *r, unsigned char *to)
+void exec_reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
+                     const struct row_part *r, unsigned char *to)
 {
     const unsigned char *x = p[d->last], *y = p[d->last_by];
     if (f->has_ahead)
-        fetch_ahead(f);
+        exec_fetch_ahead(f);
     if (r->count == r->n && d->products)
         d->sum_of_products(to, x, y, r->n);
     else if (r->count == r->n)

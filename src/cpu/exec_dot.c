@@ -83,12 +83,12 @@ static void multiply_add(const struct frame *f, void *sum, const struct dot_deta
         return;
     }
     if (p->few) {
-        multiply_few(f, d, sum, p, out);
+        exec_multiply_few(f, d, sum, p, out);
         end_product(p);
         return;
     }
     if (p->parts > 0)
-        end_few(f, sum, d, p, (struct dot_target){.rows = out.rows, .columns = out.columns});
+        exec_end_few(f, sum, d, p, (struct dot_target){.rows = out.rows, .columns = out.columns});
     size_t row = in_view ? (size_t)p->b_view.deep : d->b.tile ? d->width : d->n;
     struct dot_strides s = {.c = d->n,
                             .a = p->a_step / d->group,
@@ -104,9 +104,9 @@ static void multiply_add(const struct frame *f, void *sum, const struct dot_deta
     const bool packs_rows = pack_rows_on_the_way(f, d, p, out, &s);
     s.most_rows = s.a * d->group * d->size % SETS_BYTES == 0 ? ROWS_OF_A_SET : 0;
     if (p->b_source.done && !packed_lines_ready(f, &p->b_source, out.columns))
-        multiply_pieces(f, d, sum, p, out, &s);
+        exec_multiply_pieces(f, d, sum, p, out, &s);
     else
-        multiply_shared(f, d, sum, p, out, &s);
+        exec_multiply_shared(f, d, sum, p, out, &s);
     if (packs_rows)
         packed_piece_done(p->a_source.done);
     end_product(p);
@@ -130,10 +130,10 @@ static void add_product(const struct frame *f, void *sum, const struct dot_detai
  * if it starts before the first line. */
 static size_t lines_inside(const struct frame *f, const struct access *a, int axis, size_t n)
 {
-    int64_t start = access_start(f, a, axis);
+    int64_t start = exec_access_start(f, a, axis);
     if (start < 0)
         return n;
-    int64_t inside = access_extents(f, a)[axis] - start;
+    int64_t inside = exec_access_extents(f, a)[axis] - start;
     if (inside >= (int64_t)n)
         return n;
     return inside > 0 ? (size_t)inside : 0;
@@ -170,7 +170,7 @@ static void flush_last(const struct frame *f, void *sum, const struct dot_detail
 {
     flush(f, sum, d, p);
     if (p->parts > 0)
-        end_few(f, sum, d, p, seen_sum(f, d));
+        exec_end_few(f, sum, d, p, seen_sum(f, d));
     if (p->fresh)
         memset(sum, 0, bytes);
     p->fresh = false;
@@ -202,7 +202,7 @@ static bool takes_sums(const struct frame *f, const struct dot_store_detail *sto
 {
     const struct dot_detail *d = store->dot;
     const struct access *a = store->to;
-    const int64_t *stride = access_strides(f, a);
+    const int64_t *stride = exec_access_strides(f, a);
     int row = a->rank - 2;
     int64_t rows = box->high[row] - box->low[row], columns = box->high[row + 1] - box->low[row + 1];
     for (int i = 0; i < a->rank; i++)
@@ -216,7 +216,7 @@ static bool takes_sums(const struct frame *f, const struct dot_store_detail *sto
     const bool kept = type != OUT_SUMS && d->group > 1 && !p->fresh;
     if (p->depth == 0 || kept || stride[row + 1] != 1 || stride[row] < columns)
         return false;
-    unsigned char *to = box_start(f, a, box);
+    unsigned char *to = exec_box_start(f, a, box);
     *out = (struct dot_target){(size_t)rows, (size_t)columns, to, (size_t)stride[row], type};
     size_t bytes = (out->rows * out->step + out->columns) * a->size;
     const struct packed_source *source[] = {&p->a_source, &p->b_source};
@@ -226,7 +226,7 @@ static bool takes_sums(const struct frame *f, const struct dot_store_detail *sto
     const struct packed_fill *weights = p->states[1]->fill->weights ? p->states[1]->fill : NULL;
     if (weights && p->b_view.deep > 0)
         return !overlap(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size) &&
-               !weights_overlap(f, weights, to, bytes);
+               !exec_weights_overlap(f, weights, to, bytes);
     size_t in_view = (p->depth - 1) * (size_t)p->b_view.deep + d->n * (size_t)p->b_view.line;
     return !overlap(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size) &&
            (p->b_view.deep == 0 || !overlap(to, bytes, p->b, in_view * d->size));
@@ -241,14 +241,15 @@ void step_dot_store(struct frame *f, const struct instr *in)
     void *sum = frame_at(f, in->dst);
     struct dot_target out;
     struct box box;
-    if (!access_box(f, d->to, in->loc, &box) || !async_leaves_box(f, d->to, &box, in->loc))
+    if (!exec_access_box(f, d->to, in->loc, &box) ||
+        !exec_async_leaves_box(f, d->to, &box, in->loc))
         return;
-    note_tile(&f->store_prefetch, d->to, &box);
+    dot_note_tile(&f->store_prefetch, d->to, &box);
     if (!box.empty && takes_sums(f, d, p, &box, &out)) {
         struct prefetch_list list = {.depth = (int64_t)p->depth};
-        prefetch_store(&list, f, &box);
-        prefetch_panels(&list, d->dot, p);
-        prefetch_next(&list, f, p->states);
+        dot_prefetch_store(&list, f, &box);
+        dot_prefetch_panels(&list, d->dot, p);
+        dot_prefetch_next(&list, f, p->states);
         add_product(f, sum, d->dot, p, &list, out);
         return;
     }
@@ -257,7 +258,7 @@ void step_dot_store(struct frame *f, const struct instr *in)
         d->convert(frame_at(f, d->converted), sum, d->bytes / sizeof(float));
         sum = frame_at(f, d->converted);
     }
-    box_store(f, d->to, &box, sum, NULL);
+    exec_box_store(f, d->to, &box, sum, NULL);
 }
 
 /* Returns the bytes from one step of the right operand to the next. */
@@ -299,12 +300,12 @@ static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_de
     if (p->depth + d->k <= most_depth(d, p))
         return;
     struct prefetch_list list = {.depth = (int64_t)p->depth};
-    prefetch_panels(&list, d, p);
-    bool is_last = !prefetch_beyond(&list, f, p->states);
+    dot_prefetch_panels(&list, d, p);
+    bool is_last = !dot_prefetch_beyond(&list, f, p->states);
     if (!is_last || !d->stored) {
         if (is_last) {
-            prefetch_store(&list, f, NULL);
-            prefetch_next(&list, f, p->states);
+            dot_prefetch_store(&list, f, NULL);
+            dot_prefetch_next(&list, f, p->states);
         }
         add_product(f, frame_at(f, in->dst), d, p, &list, seen_sum(f, d));
     }
@@ -322,8 +323,8 @@ static bool goes_on(struct frame *f, const struct dot_detail *d, struct dot_defe
         return false;
     left->data = packed_in_view(f, left, p->lines[0], d->k);
     right->data = !right->fill->weights ? packed_in_view(f, right, p->lines[1], d->k)
-                  : weights_in_place(right, p->lines[1]) ? weights_address(f, right)
-                                                         : NULL;
+                  : exec_weights_in_place(right, p->lines[1]) ? exec_weights_address(f, right)
+                                                              : NULL;
     if (left->data != p->a + p->depth * left_size(d, p) ||
         right->data != p->b + p->depth * step_bytes(d, p))
         return false;
@@ -349,10 +350,11 @@ void step_dot(struct frame *f, const struct instr *in)
     size_t depth = depth_needed(f, d, left, right);
     struct dot_deferred next = {.depth = depth, .ragged = depth < d->k};
     const struct dot_target seen = seen_sum(f, d);
-    struct dot_need need = {seen.rows, seen.columns, depth, multiplies_few(f, d, seen.rows), false};
+    struct dot_need need = {seen.rows, seen.columns, depth, exec_multiplies_few(f, d, seen.rows),
+                            false};
     const struct packed_state *b = place_operand(f, &d->b, right, &need, p, &next.b, &next.b_step);
     next.few = need.few && b && !b->cached;
-    need.raw = next.few && multiplies_raw(d);
+    need.raw = next.few && exec_multiplies_raw(d);
     const struct packed_state *a = place_operand(f, &d->a, left, &need, p, &next.a, &next.a_step);
     next.raw = need.raw && a && !a->cached;
     void *sum = frame_at(f, in->dst);

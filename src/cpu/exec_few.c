@@ -31,14 +31,15 @@ struct few {
     dot_turned_fn *turned; /* NULL: columns are transposed in pieces */
 };
 
-bool multiplies_few(const struct frame *f, const struct dot_detail *d, size_t rows)
+bool exec_multiplies_few(const struct frame *f, const struct dot_detail *d, size_t rows)
 {
     const struct packed_tile *a = d->a.tile, *b = d->b.tile;
     return rows <= MOST_FEW && a && b && a->form.group <= 2 && f->program->set->dot->few[FEW_F32] &&
-           compute_of(b->form.to) == COMPUTE_F32 && compute_of(a->form.to) == COMPUTE_F32;
+           routine_compute_of(b->form.to) == COMPUTE_F32 &&
+           routine_compute_of(a->form.to) == COMPUTE_F32;
 }
 
-bool multiplies_raw(const struct dot_detail *d)
+bool exec_multiplies_raw(const struct dot_detail *d)
 {
     const enum dtype from = d->a.tile->form.from;
     return from == DT_F16 || from == DT_BF16;
@@ -103,7 +104,7 @@ static enum few_kind turn_piece(const struct few *w, float *to, const unsigned c
     for (size_t i = 0; i < n; i++) {
         w->convert(room + i * STEPS, from + i * column, some);
         if (w->swaps)
-            swap_floats((unsigned char *)(room + i * STEPS), (int64_t)some / 2);
+            exec_swap_floats((unsigned char *)(room + i * STEPS), (int64_t)some / 2);
     }
     turn(to, row, (unsigned char *)room, STEPS * sizeof *room, n, some, 0);
     return FEW_F32;
@@ -174,7 +175,7 @@ static void add_unpacked(const struct few *w, const float *a, int64_t step, int6
         size_t rows = k - p < ROWS ? k - p : ROWS;
         for (size_t u = 0; u < rows; u += (size_t)codes->every)
             fetch(codes->base + (step + (int64_t)u) / codes->every * row + column + ahead, n);
-        weights_rows(w->weights, room, WEIGHT_COLUMNS, step, rows, column, n, w->swaps);
+        exec_weights_rows(w->weights, room, WEIGHT_COLUMNS, step, rows, column, n, w->swaps);
         add_steps(w, FEW_F32, a + p, room, WEIGHT_COLUMNS, j, n, rows, 0);
     }
 }
@@ -187,8 +188,8 @@ static void add_halves(const struct few *w, const float *a, int64_t step, int64_
         steps = k - done;
         for (size_t i = 0, some; i < n; i += some) {
             const int64_t at = column + (int64_t)i, first = step + (int64_t)done;
-            some = weights_add(w->weights, w->sum + j + i, a + done, first, &steps, at, n - i,
-                               ahead, w->swaps);
+            some = exec_weights_add(w->weights, w->sum + j + i, a + done, first, &steps, at, n - i,
+                                    ahead, w->swaps);
             if (some > 0)
                 continue;
             some = n - i < WEIGHT_COLUMNS ? n - i : WEIGHT_COLUMNS;
@@ -214,7 +215,7 @@ static void add_weight_columns(const struct few *w, const float *a, int64_t step
                      n - i < WEIGHT_COLUMNS ? n - i : WEIGHT_COLUMNS, k);
 }
 
-/* Adds k steps of weights; b is an address by weights_address. */
+/* Adds k steps of weights; b is an address by exec_weights_address. */
 static void add_weights(const struct few *w, const float *a, const unsigned char *b, size_t k)
 {
     enum {
@@ -254,7 +255,7 @@ static void add_part(const struct few *all, const struct few_part *part)
     struct few w = *all;
     struct weight_source source;
     if (part->fill) {
-        weights_open(w.frame, part->fill, NULL, &source);
+        exec_weights_open(w.frame, part->fill, NULL, &source);
         w.weights = &source;
     }
     const size_t step = (size_t)part->view.deep * w.size;
@@ -273,7 +274,7 @@ static void add_part(const struct few *all, const struct few_part *part)
             w.set->convert->convert[DT_F32][from](
                 room + r * most, part->a + (r * part->a_step + p) * sizeof(uint16_t), some);
             if (w.swaps)
-                swap_floats((unsigned char *)(room + r * most), (int64_t)some / 2);
+                exec_swap_floats((unsigned char *)(room + r * most), (int64_t)some / 2);
         }
         add_f32(&w, room, part->b + p * step, some);
     }
@@ -317,11 +318,11 @@ static void add_part_shared(const struct few *w, const struct dot_detail *d,
     shared->run = &run;
     shared->is_ready = NULL;
     shared->multiply = add_piece;
-    pieces_offer(shared, d, count);
+    exec_pieces_offer(shared, d, count);
     for (size_t i = 0; i < count; i++)
-        if (piece_claim(&shared->pieces, i))
+        if (exec_piece_claim(&shared->pieces, i))
             add_piece(&run, i);
-    wait_for_helpers(shared);
+    exec_wait_for_helpers(shared);
 }
 
 /* Returns `kind` if the elements have the type, and their steps the order, that it requires, and
@@ -436,7 +437,7 @@ static bool stay(const struct frame *f, const struct dot_deferred *p)
     for (int i = 0; i < 2; i++)
         if (!p->states[i] || f->launch->views[p->states[i]->fill->from->view].is_overlaid)
             return false;
-    return !p->states[1]->fill->weights || weights_stay(f, p->states[1]->fill);
+    return !p->states[1]->fill->weights || exec_weights_stay(f, p->states[1]->fill);
 }
 
 /* Begins the strip with this product, if that gives several blocks' sums. */
@@ -515,8 +516,8 @@ static bool add_to_strip(const struct frame *f, const struct dot_detail *d, stru
     return true;
 }
 
-void end_few(const struct frame *f, float *sum, const struct dot_detail *d, struct dot_deferred *p,
-             struct dot_target out)
+void exec_end_few(const struct frame *f, float *sum, const struct dot_detail *d,
+                  struct dot_deferred *p, struct dot_target out)
 {
     const struct few_strip *s = f->strip;
     const size_t size = dtype_size(d->b.tile->form.from);
@@ -545,17 +546,17 @@ void end_few(const struct frame *f, float *sum, const struct dot_detail *d, stru
     p->parts = 0;
 }
 
-void multiply_few(const struct frame *f, const struct dot_detail *d, float *sum,
-                  struct dot_deferred *p, struct dot_target out)
+void exec_multiply_few(const struct frame *f, const struct dot_detail *d, float *sum,
+                       struct dot_deferred *p, struct dot_target out)
 {
     if (add_to_strip(f, d, p, &out)) {
         p->fresh = false;
         if (out.to)
-            end_few(f, sum, d, p, out);
+            exec_end_few(f, sum, d, p, out);
         return;
     }
     if (p->parts > 0)
-        end_few(f, sum, d, p, (struct dot_target){.rows = out.rows, .columns = out.columns});
+        exec_end_few(f, sum, d, p, (struct dot_target){.rows = out.rows, .columns = out.columns});
     if (p->fresh)
         clear(sum, d->n, out.rows, out.columns);
     const struct few w = few_of(f, d, sum, d->n, out.rows, out.columns);

@@ -105,7 +105,7 @@ static int64_t lane_index(const struct frame *f, const struct access_axis *axis,
 static bool lanes_outside(struct lane_walk *w, int i, const void *indices)
 {
     const struct access_axis *axis = &w->a->axis[i];
-    int64_t extent = access_extents(w->f, w->a)[i];
+    int64_t extent = exec_access_extents(w->f, w->a)[i];
     bool fault = axis->kind == IX_ELEMENT ? !w->a->guarded
                  : axis->kind == IX_SLICE ? axis->inside
                                           : false;
@@ -121,9 +121,9 @@ static bool lanes_outside(struct lane_walk *w, int i, const void *indices)
         if (fault && w->scratch.valid[lane]) {
             int64_t start = lane_index(w->f, axis, lane);
             if (axis->kind == IX_ELEMENT)
-                element_outside(w->f, w->a, i, start, w->loc, (int)lane);
+                exec_element_outside(w->f, w->a, i, start, w->loc, (int)lane);
             else
-                slice_outside(w->f, w->a, i, start, w->loc, (int)lane);
+                exec_slice_outside(w->f, w->a, i, start, w->loc, (int)lane);
             return false;
         }
         w->scratch.valid[lane] = 0;
@@ -134,8 +134,8 @@ static bool lanes_outside(struct lane_walk *w, int i, const void *indices)
 static bool varying_axis(struct lane_walk *w, int i, int64_t coordinate)
 {
     const struct memory_routines *routines = w->f->program->set->memory;
-    int64_t extent = access_extents(w->f, w->a)[i];
-    int64_t stride = access_strides(w->f, w->a)[i] * w->a->local_lanes;
+    int64_t extent = exec_access_extents(w->f, w->a)[i];
+    int64_t stride = exec_access_strides(w->f, w->a)[i] * w->a->local_lanes;
     const void *indices = axis_indices(w, &w->a->axis[i], coordinate);
     const uint8_t *mask = w->out->valid ? w->out->valid : w->mask;
     bool outside =
@@ -148,7 +148,7 @@ static bool varying_axis(struct lane_walk *w, int i, int64_t coordinate)
 static bool uniform_axis(struct lane_walk *w, int i, int64_t coordinate)
 {
     const struct access_axis *axis = &w->a->axis[i];
-    int64_t extent = access_extents(w->f, w->a)[i], index = coordinate;
+    int64_t extent = exec_access_extents(w->f, w->a)[i], index = coordinate;
     if (axis->kind == IX_GATHER)
         index = index_value(frame_at(w->f, axis->at), axis->wide, (size_t)coordinate);
     else if (axis->kind != IX_ALL)
@@ -156,15 +156,15 @@ static bool uniform_axis(struct lane_walk *w, int i, int64_t coordinate)
     if (axis->kind == IX_SLICE) /* an index far beyond the edge stays outside */
         index = index > extent ? extent : index + coordinate;
     if (index >= 0 && index < extent) {
-        w->base += index * access_strides(w->f, w->a)[i] * w->a->local_lanes;
+        w->base += index * exec_access_strides(w->f, w->a)[i] * w->a->local_lanes;
         return true;
     }
     if (axis->kind == IX_ELEMENT && !w->a->guarded) {
-        element_outside(w->f, w->a, i, index, w->loc, -1);
+        exec_element_outside(w->f, w->a, i, index, w->loc, -1);
         return false;
     }
     if (axis->kind == IX_SLICE && axis->inside) {
-        slice_outside(w->f, w->a, i, index - coordinate, w->loc, -1);
+        exec_slice_outside(w->f, w->a, i, index - coordinate, w->loc, -1);
         return false;
     }
     w->out->none = true;
@@ -204,8 +204,8 @@ static void begin_offsets(struct lane_walk *w)
         off[i] = (int32_t)i;
 }
 
-bool access_lane_offsets(struct frame *f, const struct access *a, const struct instr *in,
-                         const int64_t *coordinate, struct lane_offsets *out)
+bool exec_access_lane_offsets(struct frame *f, const struct access *a, const struct instr *in,
+                              const int64_t *coordinate, struct lane_offsets *out)
 {
     struct lane_walk w = {.f = f, .a = a, .loc = in->loc, .out = out, .lanes = f->program->lanes};
     w.mask = frame_mask(f, in->mask);
@@ -222,11 +222,11 @@ bool access_lane_offsets(struct frame *f, const struct access *a, const struct i
         out->valid = w.mask;
     if (out->valid)
         settle(&w);
-    out->memory = out->none ? NULL : access_base(f, a) + w.base * (int64_t)a->size;
+    out->memory = out->none ? NULL : exec_access_base(f, a) + w.base * (int64_t)a->size;
     return true;
 }
 
-bool access_next(const struct access *a, int64_t *coordinate)
+bool exec_access_next(const struct access *a, int64_t *coordinate)
 {
     for (int i = a->rank - 1; i >= 0; i--) {
         if (++coordinate[i] < a->axis[i].extent)
@@ -277,15 +277,15 @@ void step_load_lanes(struct frame *f, const struct instr *in)
         may_miss |= a->axis[i].kind != IX_ELEMENT;
     do {
         struct lane_offsets lanes;
-        if (!access_lane_offsets(f, a, in, coordinate, &lanes) ||
-            !async_leaves_lanes(f, a, &lanes, in->loc))
+        if (!exec_access_lane_offsets(f, a, in, coordinate, &lanes) ||
+            !exec_async_leaves_lanes(f, a, &lanes, in->loc))
             return;
         if (lanes.none || (may_miss && lanes.valid))
             load_partly(f, a, dst, &lanes);
         else
             gather(f, a, dst, &lanes);
         dst += f->program->lanes * a->size;
-    } while (access_next(a, coordinate));
+    } while (exec_access_next(a, coordinate));
 }
 
 void step_store_lanes(struct frame *f, const struct instr *in)
@@ -297,8 +297,8 @@ void step_store_lanes(struct frame *f, const struct instr *in)
     size_t n = f->program->lanes;
     do {
         struct lane_offsets lanes;
-        if (!access_lane_offsets(f, a, in, coordinate, &lanes) ||
-            !async_leaves_lanes(f, a, &lanes, in->loc))
+        if (!exec_access_lane_offsets(f, a, in, coordinate, &lanes) ||
+            !exec_async_leaves_lanes(f, a, &lanes, in->loc))
             return;
         if (lanes.none)
             ;
@@ -307,5 +307,5 @@ void step_store_lanes(struct frame *f, const struct instr *in)
         else
             routines->scatter64[a->size_index](lanes.memory, data, lanes.off, lanes.valid, n);
         data += n * a->size;
-    } while (access_next(a, coordinate));
+    } while (exec_access_next(a, coordinate));
 }

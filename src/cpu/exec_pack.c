@@ -54,7 +54,7 @@ static bool swaps(const struct packed_form *form)
     return form->group == 2 && form->to == DT_F32;
 }
 
-void swap_floats(unsigned char *at, int64_t pairs)
+void exec_swap_floats(unsigned char *at, int64_t pairs)
 {
     for (int64_t i = 0; i < pairs; i++) {
         uint64_t pair;
@@ -122,7 +122,7 @@ static void pack_left(const struct packing *w)
             pack_row(w, to + i * row, from, depth, w->deep);
         }
     for (int64_t i = w->low[0]; i < w->high[0] && swaps(w->form) && !w->swapped; i++)
-        swap_floats(w->to + i * row, w->depth / 2);
+        exec_swap_floats(w->to + i * row, w->depth / 2);
 }
 
 enum { ROOM = 8192 }; /* bytes of the rows converted at a time */
@@ -347,19 +347,19 @@ static struct packing packing_of(const struct frame *f, const struct packed_fill
         swaps(form) && form->side == PACKED_LEFT && form->from == DT_BF16 && w.low[1] % 2 == 0;
     if (w.swapped)
         w.convert = w.set->pack->swapped_bf16;
-    w.from = box->empty ? NULL : box_start(f, a, box);
+    w.from = box->empty ? NULL : exec_box_start(f, a, box);
     return w;
 }
 
-void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
-              int64_t lines, int64_t depth, unsigned char *to, int64_t step)
+void exec_pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
+                   int64_t lines, int64_t depth, unsigned char *to, int64_t step)
 {
     const struct packing w = packing_of(f, fill, box, lines, depth, to, step);
     pack_either(&w);
 }
 
-bool packs_in_product(const struct frame *f, const struct packed_fill *fill, const struct box *box,
-                      int64_t depth, size_t *step)
+bool exec_packs_in_product(const struct frame *f, const struct packed_fill *fill,
+                           const struct box *box, int64_t depth, size_t *step)
 {
     const struct packing w = packing_of(f, fill, box, fill->tile->form.lines, depth, NULL, 0);
     const struct packed_form *form = w.form;
@@ -377,7 +377,7 @@ bool packs_in_product(const struct frame *f, const struct packed_fill *fill, con
  * after the other. */
 void step_pair_columns(struct frame *f, const struct instr *in)
 {
-    swap_floats(frame_at(f, in->dst), in->n);
+    exec_swap_floats(frame_at(f, in->dst), in->n);
 }
 
 /* Groups the rows of a dense right operand, which has in->n groups of rows of detail->n columns:

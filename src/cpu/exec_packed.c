@@ -22,7 +22,7 @@ static APART struct packed_state *find_stage(struct frame *f, const struct packe
                                              const struct access *to, struct loc loc)
 {
     struct box box;
-    if (!access_box(f, to, loc, &box) || !async_leaves_box(f, to, &box, loc))
+    if (!exec_access_box(f, to, loc, &box) || !exec_async_leaves_box(f, to, &box, loc))
         return NULL;
     return packed_stage(f, tile, to, &box);
 }
@@ -61,8 +61,8 @@ void step_packed_fill(struct frame *f, const struct instr *in)
     state->kind = PACKED_NOTHING;
     state->source.done = NULL;
     state->fill = fill;
-    if (access_box(f, fill->from, in->loc, &state->box) &&
-        (!fill->weights || weights_note(f, fill, in->loc, state)))
+    if (exec_access_box(f, fill->from, in->loc, &state->box) &&
+        (!fill->weights || exec_weights_note(f, fill, in->loc, state)))
         state->kind = PACKED_WANTED;
 }
 
@@ -86,7 +86,8 @@ void step_packed_clear(struct frame *f, const struct instr *in)
 {
     const struct packed_fill *fill = in->detail;
     struct box box;
-    if (!access_box(f, fill->to, in->loc, &box) || !async_leaves_box(f, fill->to, &box, in->loc))
+    if (!exec_access_box(f, fill->to, in->loc, &box) ||
+        !exec_async_leaves_box(f, fill->to, &box, in->loc))
         return;
     for (int64_t i = 0; i < fill->tile->stages; i++)
         states(f)[fill->tile->states + i].kind = PACKED_NOTHING;
@@ -117,7 +118,7 @@ const unsigned char *packed_in_view(const struct frame *f, const struct packed_s
                                     size_t lines, size_t depth)
 {
     const struct packed_plan *plan = &f->program->packed[state->fill->cache];
-    return has_lines(state, plan, lines, depth) ? box_start(f, state->fill->from, &state->box)
+    return has_lines(state, plan, lines, depth) ? exec_box_start(f, state->fill->from, &state->box)
                                                 : NULL;
 }
 
@@ -157,7 +158,7 @@ static bool read_in_place(const struct frame *f, struct packed_state *state,
     const int64_t *stride = f->launch->views[a->view].stride;
     struct dot_view view = {stride[plan->lines_axis], stride[plan->depth_axis]};
     bool left = form->side == PACKED_LEFT, weights = state->fill->weights;
-    if (weights ? !need->few || !weights_in_place(state, need->columns)
+    if (weights ? !need->few || !exec_weights_in_place(state, need->columns)
                 : !has_lines(state, plan, left ? need->rows : need->columns, need->depth))
         return false;
     if (left ? !reads_rows(form, &view, need)
@@ -167,7 +168,7 @@ static bool read_in_place(const struct frame *f, struct packed_state *state,
     state->kind = PACKED_SHARED;
     state->cached = false;
     state->source.done = NULL;
-    state->data = weights ? weights_address(f, state) : box_start(f, a, &state->box);
+    state->data = weights ? exec_weights_address(f, state) : exec_box_start(f, a, &state->box);
     state->step = left ? view.line : view.deep;
     if (!left)
         state->view = view;
@@ -185,10 +186,10 @@ static void pack_own(const struct frame *f, const struct packed_tile *tile,
     if (state->kind == PACKED_NOTHING) { /* there is no box, and the kind does not change */
         memset(to, 0xff, tile->bytes);
     } else if (state->fill->weights) {
-        weights_pack(f, state, &state->box, form->depth, to, step);
+        exec_weights_pack(f, state, &state->box, form->depth, to, step);
         state->kind = PACKED_OWN;
     } else {
-        pack_box(f, state->fill, &state->box, form->lines, form->depth, to, step);
+        exec_pack_box(f, state->fill, &state->box, form->lines, form->depth, to, step);
         state->kind = PACKED_OWN;
     }
     state->source.done = NULL;

@@ -21,7 +21,7 @@ size_t packed_depth(const struct frame *f, const struct packed_tile *tile,
 /* The part of a product that is needed: rows and columns of the sum, steps of the depth. */
 struct dot_need {
     size_t rows, columns, depth;
-    bool few; /* multiply_few can add it */
+    bool few; /* exec_multiply_few can add it */
     bool raw; /* and can convert rows of the left operand from the type of their view */
 };
 /* Returns the address in the view of a tile with at least these lines and this depth inside; NULL: it
@@ -38,15 +38,15 @@ const unsigned char *packed_place(struct frame *f, const struct packed_tile *til
 
 /* exec_pack.c: packs `lines` × `depth` elements of the view that the fill reads, at the place of
  * the box, to `to`, with rows or panels `step` elements apart. */
-void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
-              int64_t lines, int64_t depth, unsigned char *to, int64_t step);
+void exec_pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
+                   int64_t lines, int64_t depth, unsigned char *to, int64_t step);
 /* Swaps the two floats of each pair. */
-void swap_floats(unsigned char *at, int64_t pairs);
+void exec_swap_floats(unsigned char *at, int64_t pairs);
 /* Returns whether a product can pack the part that the fill reads on its way: row by row,
  * unchanged or from f16 to f32, and for a right operand in whole panels. *step: elements from
  * row to row of the view. */
-bool packs_in_product(const struct frame *f, const struct packed_fill *fill, const struct box *box,
-                      int64_t depth, size_t *step);
+bool exec_packs_in_product(const struct frame *f, const struct packed_fill *fill,
+                           const struct box *box, int64_t depth, size_t *step);
 
 /* exec_weights.c: a view of codes or scales: [rows][columns], from an origin on. */
 struct weight_view {
@@ -62,15 +62,15 @@ struct weight_source {
 };
 /* Opens the views of weights, from their first element on; `state`: from the tile's first element
  * on (NULL: it is mapped). */
-void weights_open(const struct frame *f, const struct packed_fill *fill,
-                  const struct packed_state *state, struct weight_source *source);
-/* Most columns that weights_rows computes. */
+void exec_weights_open(const struct frame *f, const struct packed_fill *fill,
+                       const struct packed_state *state, struct weight_source *source);
+/* Most columns that exec_weights_rows computes. */
 enum { WEIGHT_COLUMNS = 128 };
 /* Computes n columns from column j on of `rows` steps of depth from k on, in f32, `step` elements
  * apart; elements beyond the edges of the views count as 0. swaps: the steps of each pair change
  * places. */
-void weights_rows(const struct weight_source *source, float *to, size_t step, int64_t k,
-                  size_t rows, int64_t j, size_t n, bool swaps);
+void exec_weights_rows(const struct weight_source *source, float *to, size_t step, int64_t k,
+                       size_t rows, int64_t j, size_t n, bool swaps);
 /* Returns whether the set has a routine for one row of such weights. */
 static inline bool weights_have_routine(const struct weight_source *source)
 {
@@ -79,24 +79,24 @@ static inline bool weights_have_routine(const struct weight_source *source)
 /* Adds steps of weights from k on, for one row of a, to n sums from column j on: *steps at most, and it
  * sets *steps to their number. Returns the number of columns, multiples of WEIGHT_COLUMNS, that it has
  * added them to; 0: the set has no routine for these weights or their scales. */
-size_t weights_add(const struct weight_source *source, float *sum, const float *a, int64_t k,
-                   size_t *steps, int64_t j, size_t n, size_t ahead, bool swaps);
+size_t exec_weights_add(const struct weight_source *source, float *sum, const float *a, int64_t k,
+                        size_t *steps, int64_t j, size_t n, size_t ahead, bool swaps);
 /* Notes where scales start. false: a fault was noted. */
-bool weights_note(struct frame *f, const struct packed_fill *fill, struct loc loc,
-                  struct packed_state *state);
+bool exec_weights_note(struct frame *f, const struct packed_fill *fill, struct loc loc,
+                       struct packed_state *state);
 /* Packs `depth` steps of the tile, or of the part of a cache at the box. */
-void weights_pack(const struct frame *f, const struct packed_state *state, const struct box *box,
-                  int64_t depth, unsigned char *to, int64_t step);
+void exec_weights_pack(const struct frame *f, const struct packed_state *state,
+                       const struct box *box, int64_t depth, unsigned char *to, int64_t step);
 /* Returns whether a product of few rows can compute that number of columns from the views. */
-bool weights_in_place(const struct packed_state *state, size_t columns);
+bool exec_weights_in_place(const struct packed_state *state, size_t columns);
 /* Returns the address of the tile's first element as if the view had a row for each step of depth. It
  * tells the step and the column; nothing is read there. */
-const unsigned char *weights_address(const struct frame *f, const struct packed_state *state);
+const unsigned char *exec_weights_address(const struct frame *f, const struct packed_state *state);
 /* Returns whether `bytes` bytes from `to` on overlap a view of the weights. */
-bool weights_overlap(const struct frame *f, const struct packed_fill *fill, const unsigned char *to,
-                     size_t bytes);
+bool exec_weights_overlap(const struct frame *f, const struct packed_fill *fill,
+                          const unsigned char *to, size_t bytes);
 /* Returns whether the weights' views keep their values during the launch. */
-bool weights_stay(const struct frame *f, const struct packed_fill *fill);
+bool exec_weights_stay(const struct frame *f, const struct packed_fill *fill);
 
 /* packed_cache.c: the part of a row of parts that has the place `depth` along the depth. */
 struct packed_source packed_cache_part(const struct frame *f, const struct packed_fill *fill,
@@ -134,34 +134,34 @@ struct prefetch_list {
     int64_t depth;                     /* of the product under way */
 };
 /* Adds the panels of the product's right operand, except the first. */
-void prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,
-                     const struct dot_deferred *p);
+void dot_prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,
+                         const struct dot_deferred *p);
 /* Adds the tiles beyond these along the depth, as many as are multiplied at once; false: there
  * are none. */
-bool prefetch_beyond(struct prefetch_list *list, const struct frame *f,
-                     const struct packed_state *const states[2]);
+bool dot_prefetch_beyond(struct prefetch_list *list, const struct frame *f,
+                         const struct packed_state *const states[2]);
 /* Adds the memory with which the next block begins; called for the last tiles of a block. */
-void prefetch_next(struct prefetch_list *list, struct frame *f,
-                   const struct packed_state *const states[2]);
+void dot_prefetch_next(struct prefetch_list *list, struct frame *f,
+                       const struct packed_state *const states[2]);
 /* Adds the memory that the block stores to: the box of the store noted last. box == NULL: the
  * place is extrapolated from the last two stores. */
-void prefetch_store(struct prefetch_list *list, const struct frame *f, const struct box *box);
+void dot_prefetch_store(struct prefetch_list *list, const struct frame *f, const struct box *box);
 
 /* Bytes of a piece of a row that products of few rows read at once. */
 enum { FEW_ROW = 4096 };
-/* exec_few.c: returns whether multiply_few can add a product of so few rows. */
-bool multiplies_few(const struct frame *f, const struct dot_detail *d, size_t rows);
+/* exec_few.c: returns whether exec_multiply_few can add a product of so few rows. */
+bool exec_multiplies_few(const struct frame *f, const struct dot_detail *d, size_t rows);
 /* Returns whether it then converts the left operand itself. */
-bool multiplies_raw(const struct dot_detail *d);
+bool exec_multiplies_raw(const struct dot_detail *d);
 
 /* --- exec_shared.c --- */
 
 /* Offers the pieces of a product to workers that are idle; shared->run and the functions are set. */
-void pieces_offer(struct shared_product *shared, const struct dot_detail *d, size_t count);
+void exec_pieces_offer(struct shared_product *shared, const struct dot_detail *d, size_t count);
 /* Takes a piece. false: another worker has it. */
-bool piece_claim(_Atomic uint64_t *pieces, size_t piece);
+bool exec_piece_claim(_Atomic uint64_t *pieces, size_t piece);
 /* Waits for the workers that help, after all pieces are taken. */
-void wait_for_helpers(struct shared_product *p);
+void exec_wait_for_helpers(struct shared_product *p);
 
 /* The part of a sum that is needed, and where the complete sum is written; to == NULL: only to
  * the sum itself. */
@@ -172,19 +172,21 @@ struct dot_target {
     enum out_type type;
 };
 /* exec_few.c: multiplies few rows by a right operand that is read in its view (p->b_view). The
- * sums may be in the frame's strip afterwards, until end_few, unless out.to is given. */
-void multiply_few(const struct frame *f, const struct dot_detail *d, float *sum,
-                  struct dot_deferred *p, struct dot_target out);
+ * sums may be in the frame's strip afterwards, until exec_end_few, unless out.to is given. */
+void exec_multiply_few(const struct frame *f, const struct dot_detail *d, float *sum,
+                       struct dot_deferred *p, struct dot_target out);
 /* Moves sums from the frame's strip to `sum`, or to out.to. */
-void end_few(const struct frame *f, float *sum, const struct dot_detail *d, struct dot_deferred *p,
-             struct dot_target out);
-/* Multiplies, with the help of workers that are idle (help_with_product). A product is not
+void exec_end_few(const struct frame *f, float *sum, const struct dot_detail *d,
+                  struct dot_deferred *p, struct dot_target out);
+/* Multiplies, with the help of workers that are idle (exec_help_with_product). A product is not
  * shared if its first panel packs rows of the left operand. */
-void multiply_shared(const struct frame *f, const struct dot_detail *d, void *sum,
-                     const struct dot_deferred *p, struct dot_target out, struct dot_strides *s);
+void exec_multiply_shared(const struct frame *f, const struct dot_detail *d, void *sum,
+                          const struct dot_deferred *p, struct dot_target out,
+                          struct dot_strides *s);
 /* Does the same piece by piece of the right operand, and packs the pieces that no block has taken
  * yet. It begins with those that no other block is packing. */
-void multiply_pieces(const struct frame *f, const struct dot_detail *d, void *sum,
-                     const struct dot_deferred *p, struct dot_target out, struct dot_strides *s);
+void exec_multiply_pieces(const struct frame *f, const struct dot_detail *d, void *sum,
+                          const struct dot_deferred *p, struct dot_target out,
+                          struct dot_strides *s);
 
 #endif

@@ -128,7 +128,7 @@ static const unsigned char *find_operand(const struct frame *f, const struct lan
         at += first[j] * o->step[0][p->axes - 3 + j];
     if (!a)
         return f->memory + o->at + at * o->size;
-    const int64_t *extent = access_extents(f, a), *stride = access_strides(f, a);
+    const int64_t *extent = exec_access_extents(f, a), *stride = exec_access_strides(f, a);
     lane_steps(f->program, lanes);
     for (int i = 0; i < a->rank; i++) {
         int64_t index = index_now(f, a, i), low, high;
@@ -141,7 +141,7 @@ static const unsigned char *find_operand(const struct frame *f, const struct lan
     }
     for (int j = 0; j < 3 && a->local_lanes > 1; j++)
         at += first[j] * lanes[j];
-    return access_base(f, a) + at * o->size;
+    return exec_access_base(f, a) + at * o->size;
 }
 
 enum found { FOUND_NOTHING, FOUND_OUTSIDE, FOUND_ALL };
@@ -319,9 +319,9 @@ static void nest_of_sum(struct nest *nest, const struct product_run *r)
         for (int i = 0; i < (group ? r->plan->columns : r->plan->rows); i++) {
             const struct axis *axis = group ? &r->plan->column[i] : &r->plan->row[i];
             at /= axis->extent;
-            nest_add(nest, axis->extent, at, axis->sum, true);
+            exec_nest_add(nest, axis->extent, at, axis->sum, true);
         }
-    nest_settle(nest);
+    exec_nest_settle(nest);
 }
 
 static void move_sum(const struct product_run *r, unsigned char *sum, unsigned char *panel,
@@ -365,14 +365,14 @@ static const unsigned char *gather_turns(const struct product_run *r, int which,
     struct nest nest;
     nest.rank = 0;
     if (which)
-        nest_add(&nest, turns, r->plan->n, r->plan->k.x[1], true);
+        exec_nest_add(&nest, turns, r->plan->n, r->plan->k.x[1], true);
     for (int i = 0; i < count; i++) {
         at /= axes[i].extent;
-        nest_add(&nest, axes[i].extent, at, axes[i].x[which], true);
+        exec_nest_add(&nest, axes[i].extent, at, axes[i].x[which], true);
     }
     if (!which)
-        nest_add(&nest, turns, 1, r->plan->k.x[0], true);
-    nest_settle(&nest);
+        exec_nest_add(&nest, turns, 1, r->plan->k.x[0], true);
+    exec_nest_settle(&nest);
     return gather(r, which, from, &nest, all);
 }
 
@@ -556,7 +556,7 @@ static void plan_launch(const struct launch_state *l, const struct lane_product 
     plan->usable = unknown < 0 || unknown == plan->k_axis;
 }
 
-void plan_products(struct arena *a, struct launch_state *l)
+void exec_plan_products(struct arena *a, struct launch_state *l)
 {
     const struct cpu_program *p = l->program;
     l->plans = arena_array(a, struct product_plan, p->product_count);
@@ -571,7 +571,7 @@ static const unsigned char *find_planned(const struct frame *f, const struct pro
     const struct access *a = o->access;
     if (!a)
         return f->memory + o->at;
-    const int64_t *extent = access_extents(f, a), *stride = access_strides(f, a);
+    const int64_t *extent = exec_access_extents(f, a), *stride = exec_access_strides(f, a);
     int64_t at = 0;
     for (int i = 0; i < a->rank; i++) {
         int64_t index = index_now(f, a, i);
@@ -581,7 +581,7 @@ static const unsigned char *find_planned(const struct frame *f, const struct pro
             return NULL;
         at += index * stride[i];
     }
-    return access_base(f, a) + at * a->local_lanes * (int64_t)o->size;
+    return exec_access_base(f, a) + at * a->local_lanes * (int64_t)o->size;
 }
 
 /* Runs the products if all lanes run and every product has a plan. */

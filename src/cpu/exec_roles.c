@@ -79,9 +79,9 @@ static bool find(struct frame *f, const struct mbarrier_detail *d, struct loc lo
 {
     struct box box;
     struct words w = {.length = 0};
-    if (!access_box(f, d->access, loc, &box))
+    if (!exec_access_box(f, d->access, loc, &box))
         return false;
-    struct frame *of = cluster_frame(f, d->access, loc);
+    struct frame *of = clusters_frame(f, d->access, loc);
     to->detail = d;
     to->element = 0;
     add(&w, "%s", d->access->sym->name);
@@ -142,7 +142,7 @@ static void take_copies(struct frame *f, struct named *n)
             return;
         }
         n->barrier->bytes -= bytes;
-        async_complete(f, i);
+        exec_async_complete(f, i);
         if (n->barrier->bytes == 0)
             next_phase(n);
         if (n->barrier->phases > phases)
@@ -170,7 +170,7 @@ static void add_lacking(struct frame *f, struct words *w, const struct named *n)
         add(w, " (line %d arrived last)", line_of(n->barrier->last->loc));
 }
 
-void roles_deadlock(struct frame *f)
+void exec_roles_deadlock(struct frame *f)
 {
     const struct roles_detail *roles = f->program->roles;
     struct loc first = LOC_NONE;
@@ -214,7 +214,7 @@ static void stop(struct frame *f)
             f->state = FRAME_WAITING;
             return;
         }
-    roles_deadlock(f);
+    exec_roles_deadlock(f);
 }
 
 /* Goes on with the next role that was not tried since any role went on. */
@@ -432,9 +432,9 @@ void step_tensor_copy(struct frame *f, const struct instr *in)
         struct frame *to = f;
         if (!(blocks >> rank & 1))
             continue;
-        if (rank != f->rank && !(to = cluster_block(f, rank, d->to->sym, in->loc)))
+        if (rank != f->rank && !(to = clusters_block(f, rank, d->to->sym, in->loc)))
             return;
-        struct copy_under_way *copy = async_begin(f, to, in);
+        struct copy_under_way *copy = exec_async_begin(f, to, in);
         if (!copy)
             return;
         copy->element = n.element;

@@ -7,7 +7,7 @@
 
 /* --- rows of views --- */
 
-struct row_place row_place(const struct launch_state *l, const struct access *a)
+struct row_place exec_row_place(const struct launch_state *l, const struct access *a)
 {
     const struct view_binding *view = &l->views[a->view];
     int64_t size = (int64_t)a->size;
@@ -24,7 +24,7 @@ struct row_place row_place(const struct launch_state *l, const struct access *a)
     return there ? row : (struct row_place){.first = NULL};
 }
 
-unsigned char *row_in_view(const struct frame *f, const struct access *a)
+unsigned char *exec_row_in_view(const struct frame *f, const struct access *a)
 {
     const struct row_place *row = &f->launch->rows[a->row];
     unsigned char *at = row->first;
@@ -43,16 +43,16 @@ void step_show_row(struct frame *f, const struct instr *in)
     const struct access *a = in->detail;
     unsigned char **row = frame_at(f, in->a), *own = frame_at(f, in->dst), *there;
     struct box box;
-    *row = there = row_in_view(f, a);
+    *row = there = exec_row_in_view(f, a);
     if (!there) {
-        if (!access_box(f, a, in->loc, &box))
+        if (!exec_access_box(f, a, in->loc, &box))
             return;
-        box_load(f, a, &box, own, a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
+        exec_box_load(f, a, &box, own, a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
         *row = own;
-        there = box.empty ? NULL : box_start(f, a, &box);
+        there = box.empty ? NULL : exec_box_start(f, a, &box);
     }
     if (a->prefetch != NO_SLOT && there)
-        note_row(f, a->prefetch, there, (size_t)a->elements * a->size);
+        exec_note_row(f, a->prefetch, there, (size_t)a->elements * a->size);
 }
 
 void step_row_load(struct frame *f, const struct instr *in)
@@ -68,7 +68,7 @@ void step_reduce_row(struct frame *f, const struct instr *in)
     const struct reduce_detail *d = in->detail;
     const void *const *row = frame_at(f, in->a);
     if (f->has_ahead)
-        fetch_ahead(f);
+        exec_fetch_ahead(f);
     d->reduce(f->memory + in->dst, *row, d->outer, d->n, d->inner);
 }
 
@@ -84,7 +84,7 @@ static bool find_rows(const struct frame *f, const struct strip_detail *d, unsig
         if (leaf->shown) {
             memcpy(&row, frame_at(f, leaf->at), sizeof row);
         } else {
-            row = row_in_view(f, leaf->load);
+            row = exec_row_in_view(f, leaf->load);
             if (!row || target_overlaps(f, d, row, (size_t)d->extent[0] * leaf->size))
                 return false;
         }
@@ -97,7 +97,7 @@ static bool find_rows(const struct frame *f, const struct strip_detail *d, unsig
  * the store has no other duty (noting tiles); else NULL. */
 static unsigned char *find_target(const struct frame *f, const struct strip_detail *d)
 {
-    return f->program->packed_count > 0 ? NULL : row_in_view(f, d->store);
+    return f->program->packed_count > 0 ? NULL : exec_row_in_view(f, d->store);
 }
 
 static void fill_spread(const struct frame *f, const struct strip_detail *d,
@@ -117,18 +117,18 @@ static void store_strip(struct frame *f, const struct strip_detail *d, unsigned 
 {
     bool past = d->stream && f->launch->views[d->store->view].large;
     if (d->ops > 0 && (d->has_past || !past)) {
-        run_ops(f, d, d->ops - 1, p, count);
-        run_last(f, d, p, &(struct strip_part){to, 0, count, past});
+        exec_run_ops(f, d, d->ops - 1, p, count);
+        exec_run_last(f, d, p, &(struct strip_part){to, 0, count, past});
         return;
     }
-    run_ops(f, d, d->ops, p, count);
+    exec_run_ops(f, d, d->ops, p, count);
     if (past)
         f->program->set->stream->copy(to, p[d->last], count * d->size);
     else
         memcpy(to, p[d->last], count * d->size);
 }
 
-void row_chain_open(struct frame *f, const struct strip_detail *d)
+void exec_row_chain_open(struct frame *f, const struct strip_detail *d)
 {
     unsigned char **p = frame_at(f, d->slots_at);
     for (int i = 0; i < d->slots; i++)
@@ -156,10 +156,10 @@ void step_row(struct frame *f, const struct instr *in)
             store_strip(f, d, p, to + first * d->size, count);
         } else {
             p[0] = to + first * d->size;
-            run_ops(f, d, d->ops, p, count);
+            exec_run_ops(f, d, d->ops, p, count);
         }
         if (d->reduce)
-            reduce_row(f, d, p, &(struct row_part){n, first, count, part}, to);
+            exec_reduce_row(f, d, p, &(struct row_part){n, first, count, part}, to);
         for (int i = 0; i < d->moving && count < n; i++)
             p[d->leaf[i].slot] += count * d->leaf[i].size;
     }
@@ -174,7 +174,7 @@ void step_row_map(struct frame *f, const struct instr *in)
     size_t n = (size_t)d->extent[0];
     struct powers_seen seen;
     if (find_rows(f, d, p)) {
-        const void *ahead = f->has_ahead ? take_ahead(f, n * d->size) : NULL;
+        const void *ahead = f->has_ahead ? exec_take_ahead(f, n * d->size) : NULL;
         routine_row_map(set, in->b, n)(sum, row, p[d->op->x[0]], p[d->op->x[1]], ahead, &seen, n);
         return;
     }

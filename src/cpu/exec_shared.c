@@ -8,7 +8,7 @@
 /* least multiplications of a product that is divided: it takes a core at least some microseconds */
 static const double worth_sharing = 1e6; /* multiplications */
 
-void wait_for_helpers(struct shared_product *p)
+void exec_wait_for_helpers(struct shared_product *p)
 {
     enum { LOOKS = 1000 };
     for (int i = 0; atomic_load(&p->helpers) > 0; i++)
@@ -27,8 +27,9 @@ static bool shares(const struct frame *f, const struct dot_detail *d, const stru
     return f->shared && d->shares && size >= worth_sharing && !s->a_unpacked.from;
 }
 
-void multiply_shared(const struct frame *f, const struct dot_detail *d, void *sum,
-                     const struct dot_deferred *p, struct dot_target out, struct dot_strides *s)
+void exec_multiply_shared(const struct frame *f, const struct dot_detail *d, void *sum,
+                          const struct dot_deferred *p, struct dot_target out,
+                          struct dot_strides *s)
 {
     struct shared_product *shared = f->shared;
     size_t panels = (out.columns + d->width - 1) / d->width, k = p->depth / d->group;
@@ -49,7 +50,7 @@ void multiply_shared(const struct frame *f, const struct dot_detail *d, void *su
     shared->strides.prefetch = NULL;
     atomic_store(&shared->untaken, (int)panels);
     d->dot(sum, p->a, p->b, out.rows, out.columns, k, s);
-    wait_for_helpers(shared);
+    exec_wait_for_helpers(shared);
 }
 
 /* --- pieces --- */
@@ -59,13 +60,13 @@ static uint64_t all_pieces(size_t count)
     return UINT64_MAX >> (MOST_PIECES - count);
 }
 
-void pieces_offer(struct shared_product *shared, const struct dot_detail *d, size_t count)
+void exec_pieces_offer(struct shared_product *shared, const struct dot_detail *d, size_t count)
 {
     shared->detail = d;
     atomic_store(&shared->pieces, all_pieces(count));
 }
 
-bool piece_claim(_Atomic uint64_t *pieces, size_t piece)
+bool exec_piece_claim(_Atomic uint64_t *pieces, size_t piece)
 {
     const uint64_t bit = (uint64_t)1 << piece;
     return (atomic_fetch_and(pieces, ~bit) & bit) != 0;
@@ -147,8 +148,9 @@ static void multiply_ready(const void *run, size_t piece)
     multiply_piece(run, piece, false);
 }
 
-void multiply_pieces(const struct frame *f, const struct dot_detail *d, void *sum,
-                     const struct dot_deferred *p, struct dot_target out, struct dot_strides *s)
+void exec_multiply_pieces(const struct frame *f, const struct dot_detail *d, void *sum,
+                          const struct dot_deferred *p, struct dot_target out,
+                          struct dot_strides *s)
 {
     const struct packed_source *source = &p->b_source;
     const size_t columns = (size_t)f->launch->packed[source->fill->cache].piece_lines;
@@ -166,7 +168,7 @@ void multiply_pieces(const struct frame *f, const struct dot_detail *d, void *su
         shared->run = &helped;
         shared->is_ready = piece_is_ready;
         shared->multiply = multiply_ready;
-        pieces_offer(shared, d, count);
+        exec_pieces_offer(shared, d, count);
     }
     for (size_t i = 0; i < 2 * count; i++) { /* the second time, waits for what others pack */
         const size_t piece = (first + i) % count;
@@ -174,7 +176,7 @@ void multiply_pieces(const struct frame *f, const struct dot_detail *d, void *su
         const bool packs = packed_piece_take(done);
         if (!packs && i < count && !packed_piece_ready(done))
             continue;
-        if (!piece_claim(pieces, piece))
+        if (!exec_piece_claim(pieces, piece))
             continue;
         if (!packs)
             packed_piece_wait(done);
@@ -183,7 +185,7 @@ void multiply_pieces(const struct frame *f, const struct dot_detail *d, void *su
         run.strides.a_unpacked.from = NULL;
     }
     if (shared)
-        wait_for_helpers(shared);
+        exec_wait_for_helpers(shared);
 }
 
 /* --- helpers --- */
@@ -194,7 +196,7 @@ static bool help_with_pieces(struct shared_product *p)
     bool helps = false;
     for (size_t i = 0; i < MOST_PIECES && atomic_load(&p->pieces) >> i != 0; i++)
         if ((atomic_load(&p->pieces) >> i & 1) != 0 && (!p->is_ready || p->is_ready(p->run, i)) &&
-            piece_claim(&p->pieces, i)) {
+            exec_piece_claim(&p->pieces, i)) {
             p->multiply(p->run, i);
             helps = true;
         }
@@ -203,7 +205,7 @@ static bool help_with_pieces(struct shared_product *p)
 
 /* The worker that owns the product waits for helpers once no panel is untaken: either it sees
  * this helper, or this helper sees that no panel is left. */
-bool help_with_product(struct shared_product *p, struct frame_profile *profile)
+bool exec_help_with_product(struct shared_product *p, struct frame_profile *profile)
 {
     if (atomic_load(&p->untaken) <= 0 && atomic_load(&p->pieces) == 0)
         return false;

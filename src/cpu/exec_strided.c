@@ -8,7 +8,7 @@
 
 static void add_axis(struct nest *nest, bool store, int64_t extent, int64_t data, int64_t memory)
 {
-    nest_add(nest, extent, store ? memory : data, store ? data : memory, true);
+    exec_nest_add(nest, extent, store ? memory : data, store ? data : memory, true);
 }
 
 /* Returns whether the nest writes each of its elements to a different place. In order of their
@@ -31,8 +31,8 @@ static bool writes_once(const struct nest *nest)
     return true;
 }
 
-void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
-                  struct strided_nest *n)
+void exec_strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
+                       struct strided_nest *n)
 {
     const struct access *a = s->access;
     int64_t data[MAX_RANK], memory[MAX_RANK], lane = (int64_t)p->lanes, step = lane;
@@ -58,7 +58,7 @@ void strided_nest(const struct cpu_program *p, const struct strided *s, const in
     }
     n->once = !s->store || writes_once(&n->all);
     if (n->once)
-        nest_settle(&n->all);
+        exec_nest_settle(&n->all);
 }
 
 /* Computes the reach of the lanes of a box along an axis, from the first lane: the least and the
@@ -78,7 +78,7 @@ static void box_reach(const struct access_axis *axis, const struct lane_box *box
 static unsigned char *strided_start(const struct frame *f, const struct access *a,
                                     const struct lane_box *box)
 {
-    const int64_t *extent = access_extents(f, a), *stride = access_strides(f, a);
+    const int64_t *extent = exec_access_extents(f, a), *stride = exec_access_strides(f, a);
     int64_t start = 0;
     for (int i = 0; i < a->rank; i++) {
         const struct access_axis *axis = &a->axis[i];
@@ -97,7 +97,7 @@ static unsigned char *strided_start(const struct frame *f, const struct access *
             return NULL;
         start += index * stride[i];
     }
-    return access_base(f, a) + start * a->local_lanes * (int64_t)a->size;
+    return exec_access_base(f, a) + start * a->local_lanes * (int64_t)a->size;
 }
 
 static copy_fn *strided_copy(const struct frame *f, const struct access *a,
@@ -124,7 +124,7 @@ static bool move_box(struct frame *f, const struct access *a, const struct strid
     add_axis(&nest, store, box->high[1] - box->low[1], width, n->step[1]);
     add_axis(&nest, store, box->high[0] - box->low[0], 1, n->step[0]);
     if (n->once)
-        nest_settle(&nest);
+        exec_nest_settle(&nest);
     copy_fn *copy = strided_copy(f, a, n);
     copy(store ? memory : data, store ? data : memory, &nest);
     return true;
@@ -205,7 +205,7 @@ static bool lanes_box(const struct frame *f, uint32_t mask, struct lane_box *roo
 static void move_nest(const struct frame *f, const struct access *to, const struct access *from,
                       const struct lane_box *box, struct nest *nest)
 {
-    const int64_t *to_step = access_strides(f, to), *from_step = access_strides(f, from);
+    const int64_t *to_step = exec_access_strides(f, to), *from_step = exec_access_strides(f, from);
     const struct strided_nest *n = f->launch->nests;
     nest->rank = 0;
     for (int i = 0, j = 0; i < to->rank; i++) {
@@ -213,15 +213,15 @@ static void move_nest(const struct frame *f, const struct access *to, const stru
             continue;
         while (from->axis[j].kind == IX_ELEMENT)
             j++;
-        nest_add(nest, to->axis[i].extent, to_step[i], from_step[j++], true);
+        exec_nest_add(nest, to->axis[i].extent, to_step[i], from_step[j++], true);
     }
     for (int t = 2; t >= 0; t--) {
         int64_t count = f->program->threads[t];
         if (box && t < 2)
             count = box->high[t] - box->low[t];
-        nest_add(nest, count, n[to->strided].step[t], n[from->strided].step[t], true);
+        exec_nest_add(nest, count, n[to->strided].step[t], n[from->strided].step[t], true);
     }
-    nest_settle(nest);
+    exec_nest_settle(nest);
 }
 
 static bool is_none(const struct frame *f, uint32_t mask)

@@ -211,8 +211,8 @@ static inline void place_leaf(struct strips *s, int i)
 static void access_span(const struct frame *f, const struct access *a, uintptr_t *low,
                         uintptr_t *high)
 {
-    const int64_t *extent = access_extents(f, a), *stride = access_strides(f, a);
-    *low = (uintptr_t)access_base(f, a);
+    const int64_t *extent = exec_access_extents(f, a), *stride = exec_access_strides(f, a);
+    *low = (uintptr_t)exec_access_base(f, a);
     *high = *low + a->size;
     for (int i = 0; i < a->rank; i++) {
         int64_t reach = (extent[i] - 1) * stride[i] * (int64_t)a->size;
@@ -220,8 +220,8 @@ static void access_span(const struct frame *f, const struct access *a, uintptr_t
     }
 }
 
-bool target_overlaps_memory(const struct frame *f, const struct access *a,
-                            const unsigned char *from, size_t bytes)
+bool exec_target_overlaps_memory(const struct frame *f, const struct access *a,
+                                 const unsigned char *from, size_t bytes)
 {
     uintptr_t low, high;
     access_span(f, a, &low, &high);
@@ -237,23 +237,24 @@ static bool open_row(struct strips *s, int i, struct loc loc)
     const struct access *a = leaf->load;
     struct frame *f = s->frame;
     struct box box;
-    unsigned char *from = row_in_view(f, a);
+    unsigned char *from = exec_row_in_view(f, a);
     if (from && !target_overlaps(f, s->detail, from, (size_t)a->elements * a->size)) {
         s->base[i] = from;
         return true;
     }
-    if (!access_box(f, a, loc, &box))
+    if (!exec_access_box(f, a, loc, &box))
         return false;
     size_t there = (size_t)(box.high[0] - box.low[0]);
-    from = access_base(f, a) + box.low[0] * (int64_t)a->size;
+    from = exec_access_base(f, a) + box.low[0] * (int64_t)a->size;
     bool in_parts = leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
-    if (access_strides(f, a)[0] == 1 && !box.empty && box.low[0] == box.start[0] && in_parts &&
+    if (exec_access_strides(f, a)[0] == 1 && !box.empty && box.low[0] == box.start[0] && in_parts &&
         !target_overlaps(f, s->detail, from, there * a->size)) {
         s->base[i] = from;
         s->valid[i] = there;
         return true;
     }
-    box_load(f, a, &box, s->base[i], a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
+    exec_box_load(f, a, &box, s->base[i],
+                  a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
     return true;
 }
 
@@ -277,18 +278,18 @@ static bool open_part(struct strips *s, int i, struct loc loc)
     const struct access *a = leaf->load;
     struct frame *f = s->frame;
     struct box box;
-    unsigned char *from = row_in_view(f, a);
-    const int64_t *stride = access_strides(f, a);
+    unsigned char *from = exec_row_in_view(f, a);
+    const int64_t *stride = exec_access_strides(f, a);
     int64_t rows = a->axis[0].extent, columns = a->axis[1].extent;
     bool in_place = from != NULL;
     if (!from) {
-        if (!access_box(f, a, loc, &box))
+        if (!exec_access_box(f, a, loc, &box))
             return false;
         in_place = !box.empty && box.low[0] == box.start[0] && box.low[1] == box.start[1] &&
                    stride[1] == 1;
     }
     if (in_place && !from) {
-        from = box_start(f, a, &box);
+        from = exec_box_start(f, a, &box);
         rows = box.high[0] - box.low[0];
         columns = box.high[1] - box.low[1];
     }
@@ -302,10 +303,11 @@ static bool open_part(struct strips *s, int i, struct loc loc)
         s->next[i] = next_part(f, a, from);
         return true;
     }
-    if (!access_box(f, a, loc, &box))
+    if (!exec_access_box(f, a, loc, &box))
         return false;
     s->next[i] = 0;
-    box_load(f, a, &box, s->base[i], a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
+    exec_box_load(f, a, &box, s->base[i],
+                  a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
     s->step[i] = a->axis[1].extent;
     s->valid_rows[i] = SIZE_MAX;
     return true;
@@ -336,13 +338,13 @@ static bool target_open(struct strips *s, const struct instr *in)
     t->stream = s->detail->stream && s->frame->launch->views[a->view].large;
     t->first = NULL;
     t->step = 0;
-    if (!access_box(s->frame, a, in->loc, &t->box) ||
-        !async_leaves_box(s->frame, a, &t->box, in->loc))
+    if (!exec_access_box(s->frame, a, in->loc, &t->box) ||
+        !exec_async_leaves_box(s->frame, a, &t->box, in->loc))
         return false;
     if (s->frame->program->packed_count > 0 && a->space == SPACE_VIEW && a->rank >= 2)
-        note_tile(&s->frame->store_prefetch, a, &t->box);
-    t->memory = access_base(s->frame, a);
-    t->stride = access_strides(s->frame, a);
+        dot_note_tile(&s->frame->store_prefetch, a, &t->box);
+    t->memory = exec_access_base(s->frame, a);
+    t->stride = exec_access_strides(s->frame, a);
     bool whole = s->detail->rank <= 2 && !t->box.empty;
     for (int i = 0; i < a->rank; i++) {
         if (a->axis[i].kind == IX_ELEMENT)
@@ -352,7 +354,7 @@ static bool target_open(struct strips *s, const struct instr *in)
     const uint8_t *axis = s->detail->store_axis;
     int last = s->detail->rank - 1;
     if (whole && t->stride[axis[last]] == 1) {
-        t->first = box_start(s->frame, a, &t->box);
+        t->first = exec_box_start(s->frame, a, &t->box);
         t->step = t->stride[axis[0]] * (int64_t)a->size;
     }
     return true;
@@ -451,7 +453,7 @@ static void reduce_strip(const struct strips *s, unsigned char *to, void *part)
     if (s->n < STRIP && !d->products)
         d->reduce(to, s->p[d->last], s->rows, s->n, 1);
     else
-        reduce_row(s->frame, d, s->p, &(struct row_part){s->n, s->first, s->count, part}, to);
+        exec_reduce_row(s->frame, d, s->p, &(struct row_part){s->n, s->first, s->count, part}, to);
 }
 
 /* --- the step --- */
@@ -470,9 +472,9 @@ static void run_into_rows(struct strips *s)
     const struct strip_detail *d = s->detail;
     size_t n = s->columns;
     unsigned char *to = s->target.first + (int64_t)s->row * s->target.step + s->first * d->size;
-    run_ops(s->frame, d, d->ops - 1, s->p, s->count);
+    exec_run_ops(s->frame, d, d->ops - 1, s->p, s->count);
     for (size_t i = 0; i < s->rows; i++, to += s->target.step)
-        run_last(s->frame, d, s->p, &(struct strip_part){to, i * n, n, s->target.stream});
+        exec_run_last(s->frame, d, s->p, &(struct strip_part){to, i * n, n, s->target.stream});
 }
 
 static void run_placed(struct strips *s, unsigned char *to, void *part)
@@ -485,7 +487,7 @@ static void run_placed(struct strips *s, unsigned char *to, void *part)
         run_into_rows(s);
         return;
     }
-    run_ops(s->frame, s->detail, s->detail->ops, s->p, s->count);
+    exec_run_ops(s->frame, s->detail, s->detail->ops, s->p, s->count);
     end_strip(s, to, part);
 }
 

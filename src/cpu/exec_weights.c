@@ -15,8 +15,8 @@ static void open_view(const struct frame *f, const struct access *a, int64_t eve
     v->stride[1] = view->stride[last];
 }
 
-void weights_open(const struct frame *f, const struct packed_fill *fill,
-                  const struct packed_state *state, struct weight_source *source)
+void exec_weights_open(const struct frame *f, const struct packed_fill *fill,
+                       const struct packed_state *state, struct weight_source *source)
 {
     const struct packed_weights *w = fill->weights;
     source->weights = w;
@@ -122,8 +122,8 @@ static void weights_row(const struct weight_source *s, float *to, const uint8_t 
     apply_steps(s, to, scales, 0, n);
 }
 
-void weights_rows(const struct weight_source *source, float *to, size_t step, int64_t k,
-                  size_t rows, int64_t j, size_t n, bool swaps)
+void exec_weights_rows(const struct weight_source *source, float *to, size_t step, int64_t k,
+                       size_t rows, int64_t j, size_t n, bool swaps)
 {
     struct scale_rows scales;
     unsigned char room[WEIGHT_COLUMNS];
@@ -150,8 +150,8 @@ static const unsigned char *scale_row(const struct weight_view *v, int64_t k, in
     return v->base + (row * v->stride[0] + j) * (int64_t)dtype_size(v->dtype);
 }
 
-size_t weights_add(const struct weight_source *source, float *sum, const float *a, int64_t k,
-                   size_t *steps, int64_t j, size_t n, size_t ahead, bool swaps)
+size_t exec_weights_add(const struct weight_source *source, float *sum, const float *a, int64_t k,
+                        size_t *steps, int64_t j, size_t n, size_t ahead, bool swaps)
 {
     const struct packed_weights *w = source->weights;
     const struct weight_table *t = w->table;
@@ -180,8 +180,8 @@ size_t weights_add(const struct weight_source *source, float *sum, const float *
 
 /* --- packing --- */
 
-void weights_pack(const struct frame *f, const struct packed_state *state, const struct box *box,
-                  int64_t depth, unsigned char *to, int64_t step)
+void exec_weights_pack(const struct frame *f, const struct packed_state *state,
+                       const struct box *box, int64_t depth, unsigned char *to, int64_t step)
 {
     enum { ROWS = 8 };
     _Alignas(SLOT_ALIGNMENT) float room[ROWS * WEIGHT_COLUMNS];
@@ -195,7 +195,7 @@ void weights_pack(const struct frame *f, const struct packed_state *state, const
     const int64_t most = WEIGHT_COLUMNS / width * width;
     int64_t k = 0, column = 0;
     struct weight_source source;
-    weights_open(f, state->fill, state->mapped ? NULL : state, &source);
+    exec_weights_open(f, state->fill, state->mapped ? NULL : state, &source);
     if (state->mapped) {
         k = box->start[plan->depth_axis] * form->repeat;
         column = box->start[plan->lines_axis];
@@ -204,8 +204,8 @@ void weights_pack(const struct frame *f, const struct packed_state *state, const
         for (int64_t j = 0, n; j < all; j += n) {
             const int64_t rows = depth - p < ROWS ? depth - p : ROWS;
             n = all - j < most ? all - j : most;
-            weights_rows(&source, room, WEIGHT_COLUMNS, k + p, (size_t)rows, column + j, (size_t)n,
-                         swaps);
+            exec_weights_rows(&source, room, WEIGHT_COLUMNS, k + p, (size_t)rows, column + j,
+                              (size_t)n, swaps);
             unsigned char *at = to + (j / width * step + p * width) * size;
             for (int64_t u = 0; u < rows && pairs; u += 2, at += 2 * width * size) {
                 for (int i = 0; i < 2; i++)
@@ -234,8 +234,8 @@ static int64_t whole_columns(const struct frame *f, const struct access *a, cons
                : 0;
 }
 
-bool weights_note(struct frame *f, const struct packed_fill *fill, struct loc loc,
-                  struct packed_state *state)
+bool exec_weights_note(struct frame *f, const struct packed_fill *fill, struct loc loc,
+                       struct packed_state *state)
 {
     const struct packed_weights *w = fill->weights;
     const struct packed_plan *plan = &f->program->packed[fill->cache];
@@ -248,7 +248,7 @@ bool weights_note(struct frame *f, const struct packed_fill *fill, struct loc lo
     for (int i = 0; i < w->scales; i++) {
         struct box box;
         const int last = w->scale[i]->rank - 1;
-        if (!access_box(f, w->scale[i], loc, &box))
+        if (!exec_access_box(f, w->scale[i], loc, &box))
             return false;
         state->scale_start[i][0] = last > 0 ? box.start[0] : 0;
         state->scale_start[i][1] = box.start[last];
@@ -263,20 +263,20 @@ bool weights_note(struct frame *f, const struct packed_fill *fill, struct loc lo
 
 /* --- few rows --- */
 
-bool weights_in_place(const struct packed_state *state, size_t columns)
+bool exec_weights_in_place(const struct packed_state *state, size_t columns)
 {
     return state->mapped && (int64_t)columns <= state->columns;
 }
 
-const unsigned char *weights_address(const struct frame *f, const struct packed_state *state)
+const unsigned char *exec_weights_address(const struct frame *f, const struct packed_state *state)
 {
     const struct view_binding *view = &f->launch->views[state->fill->from->view];
     return view->base + state->box.start[0] * state->fill->weights->repeat * view->stride[0] +
            state->box.start[1];
 }
 
-bool weights_overlap(const struct frame *f, const struct packed_fill *fill, const unsigned char *to,
-                     size_t bytes)
+bool exec_weights_overlap(const struct frame *f, const struct packed_fill *fill,
+                          const unsigned char *to, size_t bytes)
 {
     bool found = false;
     for (int i = -1; i < fill->weights->scales && !found; i++) {
@@ -288,7 +288,7 @@ bool weights_overlap(const struct frame *f, const struct packed_fill *fill, cons
     return found;
 }
 
-bool weights_stay(const struct frame *f, const struct packed_fill *fill)
+bool exec_weights_stay(const struct frame *f, const struct packed_fill *fill)
 {
     bool stays = true;
     for (int i = 0; i < fill->weights->scales; i++)

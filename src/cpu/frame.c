@@ -13,7 +13,7 @@ enum {
 
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size)
 {
-    flag_take(launch->allocating);
+    kept_flag_take(launch->allocating);
     void *result = launch->allocator->resize(launch->allocator->user, ptr, old_size, size);
     atomic_store_explicit(launch->allocating, false, memory_order_release);
     return result;
@@ -44,7 +44,7 @@ bool frame_init(struct frame *f, const struct launch_state *launch, struct kept_
     for (int i = 0; i < 3; i++)
         extents[i] = (int32_t)launch->grid[i];
     for (uint32_t i = 0; i < p->row_chain_count; i++)
-        row_chain_open(f, p->row_chains[i]);
+        exec_row_chain_open(f, p->row_chains[i]);
     if (p->row_blocks_bytes > 0 && !p->by_columns && launch->turns_a_worker >= WORTH_BINDING)
         f->row_blocks = row_blocks_open(f, f->memory + p->row_blocks_at);
     return true;
@@ -54,7 +54,7 @@ void frame_free(struct frame *f)
 {
     if (!f->launch)
         return;
-    async_drop(f);
+    exec_async_drop(f);
     if (f->copies)
         frame_resize(f->launch, f->copies, f->copy_capacity * sizeof *f->copies, 0);
     kept_give(f->launch, f->kept);
@@ -78,7 +78,7 @@ void frame_set_params(struct frame *f, const struct cpu_argument *args)
 /* Workers that each take some columns of blocks begin at different rows. So each worker packs
  * another part of the operands that all of them need, instead of all packing the same part at
  * the same time. */
-int64_t block_of_turn(const struct launch_state *l, int64_t turn)
+int64_t frame_block_of_turn(const struct launch_state *l, int64_t turn)
 {
     if (!l->program->by_columns)
         return turn;
@@ -91,7 +91,7 @@ int64_t block_of_turn(const struct launch_state *l, int64_t turn)
     return z * plane + y * l->grid[0] + x;
 }
 
-void block_place(const struct launch_state *l, int64_t id, int64_t place[3])
+void frame_block_place(const struct launch_state *l, int64_t id, int64_t place[3])
 {
     const int64_t *grid = l->grid;
     int64_t rest = id < grid[0] ? 0 : id / grid[0]; /* avoids a division, which is slow */
@@ -105,14 +105,14 @@ void frame_start(struct frame *f, int64_t turn, int64_t id)
     const struct cpu_program *p = f->program;
     f->turn = turn;
     f->id = id;
-    block_place(f->launch, f->id, f->block);
+    frame_block_place(f->launch, f->id, f->block);
     int32_t *block = frame_at(f, p->block_at);
     for (int i = 0; i < 3; i++)
         block[i] = (int32_t)f->block[i];
     f->syncs = 0;
     f->at_sync = f->stuck = false;
     if (f->copy_count > 0)
-        async_drop(f);
+        exec_async_drop(f);
     if (p->packed_states > 0)
         packed_start(f);
     f->group = 0;
@@ -141,7 +141,7 @@ void frame_run(struct frame *f)
 
 void frame_poll(struct frame *f)
 {
-    if (launch_was_cancelled(f->launch) || atomic_load(f->launch->stop) < f->id)
+    if (workers_were_cancelled(f->launch) || atomic_load(f->launch->stop) < f->id)
         f->state = FRAME_STOPPED;
     f->until_poll = TURNS_BETWEEN_POLLS;
 }

@@ -85,8 +85,8 @@ enum { ATOMICS = OP_ARRIVE - OP_ATOMIC_ADD + 1 };
 static image_fn *atomic_numbered(uint32_t place)
 {
     return place < (uint32_t)ATOMICS * DT_COUNT
-               ? (image_fn *)atomic_op((enum op)(OP_ATOMIC_ADD + (int)(place / DT_COUNT)),
-                                       (enum dtype)(place % DT_COUNT))
+               ? (image_fn *)cpu_atomic_op((enum op)(OP_ATOMIC_ADD + (int)(place / DT_COUNT)),
+                                           (enum dtype)(place % DT_COUNT))
                : NULL;
 }
 

@@ -8,7 +8,7 @@
 /* Most bytes that are kept; more is freed at once. */
 #define MOST_KEPT_BYTES ((size_t)256 << 20)
 
-void flag_take(atomic_bool *flag)
+void kept_flag_take(atomic_bool *flag)
 {
     enum { LOOKS = 64 };
     for (int i = 1; atomic_load_explicit(flag, memory_order_relaxed) ||
@@ -44,7 +44,7 @@ struct kept_block kept_take(const struct launch_state *l, size_t bytes, int work
     struct cpu_kept *kept = l->options->kept;
     struct kept_block block = {.bytes = bytes};
     if (kept) {
-        flag_take(&kept->busy);
+        kept_flag_take(&kept->busy);
         struct kept_block *found = find(kept, bytes, worker);
         if (found) {
             block = *found;
@@ -66,7 +66,7 @@ void kept_give(const struct launch_state *l, struct kept_block block)
 {
     struct cpu_kept *kept = l->options->kept;
     if (kept && block.memory) {
-        flag_take(&kept->busy);
+        kept_flag_take(&kept->busy);
         if (kept->count < MOST_KEPT_BLOCKS && kept->total + block.bytes <= MOST_KEPT_BYTES) {
             kept->blocks[kept->count++] = block;
             kept->total += block.bytes;

@@ -65,6 +65,6 @@ static inline void lane_steps(const struct cpu_program *p, int64_t *step)
 }
 
 /* Plans the products of a launch: the part that is the same for all blocks. */
-void plan_products(struct arena *a, struct launch_state *l);
+void exec_plan_products(struct arena *a, struct launch_state *l);
 
 #endif

@@ -326,7 +326,7 @@ static enum cpu_fault_kind run_rounds(struct launch_state *l, struct frame *fram
     int64_t alive = l->blocks;
     while (alive > 0) {
         bool progress;
-        if (launch_was_cancelled(l))
+        if (workers_were_cancelled(l))
             return CPU_CANCELLED;
         alive = run_round(frames, l->blocks, &progress, &faulted);
         for (int64_t i = 0; i < l->blocks && alive > 0 && !progress && !faulted; i++)
@@ -358,7 +358,7 @@ static enum cpu_fault_kind run_cooperative(struct arena *a, struct launch_state 
     for (; count < l->blocks && frame_init(&frames[count], l, frame_take(l, 0)); count++) {
         frames[count].profile = l->profiles;
         frame_set_params(&frames[count], args);
-        frame_start(&frames[count], count, block_of_turn(l, count));
+        frame_start(&frames[count], count, frame_block_of_turn(l, count));
     }
     if (l->profiles)
         profile_begin(l->profiles);
@@ -427,15 +427,15 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
     for (uint32_t i = 0; i < p->strided_count; i++) {
         const struct access *access = p->strided[i].access;
         bool is_view = access->space == SPACE_VIEW;
-        strided_nest(p, &p->strided[i], is_view ? l->views[access->view].stride : access->stride,
-                     &l->nests[i]);
+        exec_strided_nest(p, &p->strided[i],
+                          is_view ? l->views[access->view].stride : access->stride, &l->nests[i]);
     }
     l->rows = arena_array(a, struct row_place, p->row_count);
     for (uint32_t i = 0; i < p->row_count; i++)
-        l->rows[i] = row_place(l, p->rows[i]);
-    plan_products(a, l);
+        l->rows[i] = exec_row_place(l, p->rows[i]);
+    exec_plan_products(a, l);
     bool cooperative = p->kernel->cooperative && p->has_locks;
-    l->workers = cooperative ? 1 : worker_count(l);
+    l->workers = cooperative ? 1 : workers_count(l);
     packed_caches_open(a, l);
     enum cpu_fault_kind kind = p->roles && p->roles->run ? p->roles->run(a, l, args, fault)
                                : cooperative             ? run_cooperative(a, l, args, fault)

@@ -88,7 +88,7 @@ struct packed_weights {
 /* Returns the columns of a panel of the right operand. */
 static inline size_t dot_panel_width(const struct routine_set *set, const struct packed_form *form)
 {
-    return set->dot->width[form->group > 1 ? COMPUTE_F32 : compute_of(form->to)];
+    return set->dot->width[form->group > 1 ? COMPUTE_F32 : routine_compute_of(form->to)];
 }
 
 /* A tile, or `stages` of them, one for each choice of its leading indices. */
@@ -168,8 +168,8 @@ struct dot_deferred {
     size_t depth;
     size_t a_step, b_step;
     struct dot_view b_view;
-    bool few; /* multiply_few adds them */
-    bool raw; /* rows of a have the type of their view, and multiply_few converts them */
+    bool few; /* exec_multiply_few adds them */
+    bool raw; /* rows of a have the type of their view, and exec_multiply_few converts them */
     size_t parts,
         column;  /* the first parts of the frame's strip precede them, from this column on */
     bool fresh;  /* the sum is not set to 0 yet; the first product overwrites it */

@@ -124,8 +124,8 @@ void packed_piece_pack(const struct frame *f, const struct packed_source *source
     const int64_t lines = left < cache->piece_lines ? left : cache->piece_lines;
     const struct box box = part_box(f, source, from, lines);
     const int64_t panel = from / (int64_t)cache->width * cache->step;
-    pack_box(f, source->fill, &box, lines, (int64_t)source->part_depth,
-             source->part + panel * (int64_t)dtype_size(form->to), cache->step);
+    exec_pack_box(f, source->fill, &box, lines, (int64_t)source->part_depth,
+                  source->part + panel * (int64_t)dtype_size(form->to), cache->step);
     packed_piece_done(&source->done[piece]);
 }
 
@@ -168,7 +168,7 @@ static bool pack_weights(const struct frame *f, const struct packed_state *state
     if (!packed_piece_take(source->done))
         return packed_piece_ready(source->done);
     const struct box box = part_box(f, source, 0, source->fill->tile->form.lines);
-    weights_pack(f, state, &box, (int64_t)source->part_depth, source->part, cache->step);
+    exec_weights_pack(f, state, &box, (int64_t)source->part_depth, source->part, cache->step);
     packed_piece_done(source->done);
     return true;
 }
@@ -193,10 +193,10 @@ static bool leaves_to_product(const struct frame *f, const struct packed_state *
 {
     const struct packed_form *form = &source->fill->tile->form;
     const struct box box = part_box(f, source, 0, form->lines);
-    source->on_the_way =
-        packs_in_product(f, source->fill, &box, (int64_t)source->part_depth, &source->view.step);
+    source->on_the_way = exec_packs_in_product(f, source->fill, &box, (int64_t)source->part_depth,
+                                               &source->view.step);
     source->view.halves = form->from != form->to;
-    source->view.from = box_start(f, source->fill->from, &state->box);
+    source->view.from = exec_box_start(f, source->fill->from, &state->box);
     return source->on_the_way || form->side == PACKED_RIGHT;
 }
 

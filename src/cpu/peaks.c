@@ -29,7 +29,7 @@ const char *cpu_product_type(const struct cpu_program *p, size_t step)
         return d->dot == p->set->dot_bf16 ? "bf16" : d->dot == p->set->dot_i16 ? "i16" : "i8";
     for (int c = 0; c < COMPUTE_COUNT; c++)
         if (p->set->dot->dot[c] == d->dot)
-            return dtype_table[compute_dtype((enum compute)c)].name;
+            return dtype_table[routine_compute_dtype((enum compute)c)].name;
     return "";
 }
 

@@ -124,7 +124,7 @@ static double lanes_running(const struct frame *f, uint32_t mask)
 static double inside_axis(const struct frame *f, const struct access *a, int i)
 {
     const struct access_axis *axis = &a->axis[i];
-    int64_t extent = access_extents(f, a)[i], n = axis->extent, count = 0;
+    int64_t extent = exec_access_extents(f, a)[i], n = axis->extent, count = 0;
     if (axis->kind == IX_ALL)
         return (double)extent;
     if (axis->varying || (axis->affine && a->lanes > 1))
@@ -136,7 +136,7 @@ static double inside_axis(const struct frame *f, const struct access *a, int i)
         }
         return (double)count;
     }
-    int64_t start = access_start(f, a, i);
+    int64_t start = exec_access_start(f, a, i);
     int64_t low = start > 0 ? start : 0, end = extent - start < n ? extent : start + n;
     return end > low ? (double)(end - low) : 0;
 }

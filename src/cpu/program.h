@@ -343,13 +343,13 @@ void frame_free(struct frame *f);
 void frame_set_params(struct frame *f, const struct cpu_argument *args);
 /* Returns the block of a turn, of launch->blocks. Turns follow the numbers of the blocks; or, by
  * columns, blocks that differ in block.y alone follow each other. */
-int64_t block_of_turn(const struct launch_state *l, int64_t turn);
+int64_t frame_block_of_turn(const struct launch_state *l, int64_t turn);
 /* Computes the block's indices: block.x, block.y, block.z. */
-void block_place(const struct launch_state *l, int64_t id, int64_t place[3]);
+void frame_block_place(const struct launch_state *l, int64_t id, int64_t place[3]);
 /* Begins block `id` in turn `turn`. Its shared tiles are poisoned where they are declared. */
 void frame_start(struct frame *f, int64_t turn, int64_t id);
 /* Takes a lock that is held for a short time; its thread may lose its core meanwhile. */
-void flag_take(atomic_bool *flag);
+void kept_flag_take(atomic_bool *flag);
 /* Calls the allocator, for one worker at a time. */
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
 /* Takes memory of at least `bytes` for a worker, kept from an earlier launch or new (NULL: none), and
@@ -378,31 +378,31 @@ void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int 
 
 /* exec_access.c: computes the box of a uniform access from the indices that the frame holds now.
  * false: a fault. */
-bool access_box(struct frame *f, const struct access *a, struct loc loc, struct box *box);
+bool exec_access_box(struct frame *f, const struct access *a, struct loc loc, struct box *box);
 /* Returns the start of the access along an axis that has an index. */
-int64_t access_start(const struct frame *f, const struct access *a, int axis);
-unsigned char *access_base(const struct frame *f, const struct access *a);
-/* Returns the frame of the block whose memory the access names, after access_box. */
+int64_t exec_access_start(const struct frame *f, const struct access *a, int axis);
+unsigned char *exec_access_base(const struct frame *f, const struct access *a);
+/* Returns the frame of the block whose memory the access names, after exec_access_box. */
 static inline const struct frame *access_frame(const struct frame *f, const struct access *a)
 {
     return a->peer == NO_SLOT ? f : &f->cluster[*(const int32_t *)frame_at(f, a->peer)];
 }
-const int64_t *access_extents(const struct frame *f, const struct access *a);
-const int64_t *access_strides(const struct frame *f, const struct access *a);
+const int64_t *exec_access_extents(const struct frame *f, const struct access *a);
+const int64_t *exec_access_strides(const struct frame *f, const struct access *a);
 /* Returns the address of the box's first element inside; the access is to memory without lanes. */
-unsigned char *box_start(const struct frame *f, const struct access *a, const struct box *box);
+unsigned char *exec_box_start(const struct frame *f, const struct access *a, const struct box *box);
 /* Move the elements of a box between its memory and dense `data`; a load fills the rest with
  * *otherwise (NULL: 0). */
-void box_load(struct frame *f, const struct access *a, const struct box *box, void *data,
-              const void *otherwise);
-void box_store(struct frame *f, const struct access *a, const struct box *box, const void *data,
-               const uint8_t *mask);
+void exec_box_load(struct frame *f, const struct access *a, const struct box *box, void *data,
+                   const void *otherwise);
+void exec_box_store(struct frame *f, const struct access *a, const struct box *box,
+                    const void *data, const uint8_t *mask);
 /* Adds an axis inside those that the nest has; merges it with the last one if that is possible
  * and `merge` is set. */
-void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
+void exec_nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge);
 /* Prepares a nest that writes each element once: if rows become columns, the two axes are put
  * last, as copy_once requires. */
-void nest_settle(struct nest *nest);
+void exec_nest_settle(struct nest *nest);
 /* exec_lanes.c: computes the element offset of each lane of a varying access, for element
  * `coordinate` of the result (a position along each axis). `valid` marks the lanes that run and
  * are inside. false: a fault was noted. */
@@ -413,19 +413,19 @@ struct lane_offsets {
     const uint8_t *valid; /* NULL: all lanes */
     bool none;            /* no lane is valid */
 };
-bool access_lane_offsets(struct frame *f, const struct access *a, const struct instr *in,
-                         const int64_t *coordinate, struct lane_offsets *out);
+bool exec_access_lane_offsets(struct frame *f, const struct access *a, const struct instr *in,
+                              const int64_t *coordinate, struct lane_offsets *out);
 /* Moves to the next coordinate of the result; false after the last. Start with all 0. */
-bool access_next(const struct access *a, int64_t *coordinate);
+bool exec_access_next(const struct access *a, int64_t *coordinate);
 /* exec_strided.c: makes the nest of a strided access to memory with these strides. */
-void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
-                  struct strided_nest *nest);
+void exec_strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
+                       struct strided_nest *nest);
 /* exec_row.c: finds the row of a view that is bound. */
-struct row_place row_place(const struct launch_state *l, const struct access *a);
+struct row_place exec_row_place(const struct launch_state *l, const struct access *a);
 /* Notes the addresses of the slots of a chain over one row, except those of rows of views. */
-void row_chain_open(struct frame *f, const struct strip_detail *d);
+void exec_row_chain_open(struct frame *f, const struct strip_detail *d);
 /* exec_chain.c: notes that a row was loaded from this address. */
-void note_row(struct frame *f, uint32_t row, const unsigned char *from, size_t bytes);
+void exec_note_row(struct frame *f, uint32_t row, const unsigned char *from, size_t bytes);
 
 /* row_blocks.c: returns the bytes that a frame needs for row_blocks; 0: the code is not a
  * straight line of steps over rows. */
@@ -453,16 +453,16 @@ void packed_caches_close(const struct launch_state *l);
 /* --- exec_roles.c --- */
 
 /* Notes why the block cannot go on, which waits although no other block can. */
-void roles_deadlock(struct frame *f);
+void exec_roles_deadlock(struct frame *f);
 
 /* --- clusters.c --- */
 
 /* struct roles_detail.peer and .run */
-struct frame *cluster_frame(struct frame *f, const struct access *a, struct loc loc);
+struct frame *clusters_frame(struct frame *f, const struct access *a, struct loc loc);
 enum cpu_fault_kind clusters_run(struct arena *a, struct launch_state *l,
                                  const struct cpu_argument *args, struct cpu_fault *fault);
 /* Returns the frame of a block of the cluster whose `sym` f is going to use. NULL: a fault. */
-struct frame *cluster_block(struct frame *f, int rank, const struct sym *sym, struct loc loc);
+struct frame *clusters_block(struct frame *f, int rank, const struct sym *sym, struct loc loc);
 
 /* --- workers.c --- */
 
@@ -471,28 +471,28 @@ struct frame *cluster_block(struct frame *f, int rank, const struct sym *sym, st
 enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
                                 const struct cpu_argument *args, struct cpu_fault *fault);
 /* Returns the number of workers for the launch. */
-int worker_count(const struct launch_state *l);
-bool launch_was_cancelled(const struct launch_state *l);
+int workers_count(const struct launch_state *l);
+bool workers_were_cancelled(const struct launch_state *l);
 /* Tells the launch's progress callback that `blocks` more blocks have begun. */
-void launch_tell_progress(const struct launch_state *l, int64_t blocks);
+void workers_tell_progress(const struct launch_state *l, int64_t blocks);
 
 /* exec_shared.c: takes part in a product of another worker. profile: of this one, or NULL. false:
  * there is nothing left to do. */
-bool help_with_product(struct shared_product *p, struct frame_profile *profile);
+bool exec_help_with_product(struct shared_product *p, struct frame_profile *profile);
 /* dot_prefetch.c: notes where a block stores a tile. */
-void note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box);
+void dot_note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box);
 
 /* exec_async.c: returns whether the copies under way leave the box (the lanes' elements) alone;
  * notes the fault if not. */
-bool async_leaves_box(struct frame *f, const struct access *a, const struct box *box,
-                      struct loc loc);
-bool async_leaves_lanes(struct frame *f, const struct access *a, const struct lane_offsets *lanes,
-                        struct loc loc);
-void async_drop(struct frame *f); /* forgets all copies */
+bool exec_async_leaves_box(struct frame *f, const struct access *a, const struct box *box,
+                           struct loc loc);
+bool exec_async_leaves_lanes(struct frame *f, const struct access *a,
+                             const struct lane_offsets *lanes, struct loc loc);
+void exec_async_drop(struct frame *f); /* forgets all copies */
 /* Adds the copy of the instruction to those under way in `to`, f or another block of its cluster. NULL:
  * a fault was noted. */
-struct copy_under_way *async_begin(struct frame *f, struct frame *to, const struct instr *in);
+struct copy_under_way *exec_async_begin(struct frame *f, struct frame *to, const struct instr *in);
 /* Executes a copy under way, and removes it. */
-void async_complete(struct frame *f, size_t index);
+void exec_async_complete(struct frame *f, size_t index);
 
 #endif

@@ -107,8 +107,8 @@ enum compute {
     COMPUTE_BOOL, /* bytes, 0 or 1 */
     COMPUTE_COUNT
 };
-enum compute compute_of(enum dtype t);
-enum dtype compute_dtype(enum compute c);
+enum compute routine_compute_of(enum dtype t);
+enum dtype routine_compute_dtype(enum compute c);
 
 enum { SIZE_COUNT = 4 }; /* routines that only move elements: by log2 of the element's bytes */
 

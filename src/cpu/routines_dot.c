@@ -63,7 +63,7 @@ static INLINED float get_half(const void *from)
 }
 
 /* Products of pairs of bf16 use it, too. */
-put_block_fn ROUTINE(put_block);
+put_block_fn ROUTINE(dot_put_block);
 
 static INLINED void put_half(void *to, float x, bool bf16)
 {
@@ -316,7 +316,7 @@ static INLINED void store_some_f64(double *at, size_t n, float64x2_t x)
 #define PUT_HALVES put_halves
 #define PUT_BF16 put_bf16
 #define PUT_HALF put_half
-#define PUT_BLOCK ROUTINE(put_block)
+#define PUT_BLOCK ROUTINE(dot_put_block)
 #define VECTOR float32x4_t
 #define LANES 4
 #define MASK size_t
@@ -380,7 +380,7 @@ static INLINED __m512 fused_in_place(__m512 x, __m512 y, __m512 sum)
 #define PUT_HALVES put_halves
 #define PUT_BF16 put_bf16
 #define PUT_HALF put_half
-#define PUT_BLOCK ROUTINE(put_block)
+#define PUT_BLOCK ROUTINE(dot_put_block)
 #define VECTOR __m512
 #define LANES 16
 #define MASK __mmask16
@@ -516,7 +516,7 @@ static __m256i f64_mask(size_t columns)
 #define PUT_HALVES put_halves
 #define PUT_BF16 put_bf16
 #define PUT_HALF put_half
-#define PUT_BLOCK ROUTINE(put_block)
+#define PUT_BLOCK ROUTINE(dot_put_block)
 #define VECTOR __m256
 #define LANES 8
 #define MASK __m256i

@@ -79,8 +79,8 @@ static void one_row(const double *restrict a, const double *restrict b, int64_t 
     }
 }
 
-void ROUTINE(magnitude_block)(const double *a, int64_t lda, const double *b, int64_t depth,
-                              int64_t rows, double *v, double *magnitude)
+void ROUTINE(routines_magnitude_block)(const double *a, int64_t lda, const double *b, int64_t depth,
+                                       int64_t rows, double *v, double *magnitude)
 {
     int64_t row = 0;
     for (; row + ROWS <= rows; row += ROWS)

@@ -235,11 +235,11 @@ static void unpack_scaled(float *to, const uint8_t *codes, const float *table, i
 
 /* The set for AVX-512 has some routines of the set for AVX2. */
 #if defined(ROUTINES_V4)
-#define UNPACK unpack_v3
-#define SWAPPED_BF16 swapped_bf16_v3
+#define UNPACK routines_unpack_v3
+#define SWAPPED_BF16 routines_swapped_bf16_v3
 #else
-#define UNPACK ROUTINE(unpack)
-#define SWAPPED_BF16 ROUTINE(swapped_bf16)
+#define UNPACK ROUTINE(routines_unpack)
+#define SWAPPED_BF16 ROUTINE(routines_swapped_bf16)
 #endif
 extern unpack_fn UNPACK;
 extern convert_fn SWAPPED_BF16;

@@ -31,11 +31,11 @@ extern dot_fn ROUTINE(dot_pairs_i16);
 #endif
 
 #if defined(ROUTINES_FP16)
-extern few_halves_fn few_halves_fp16;
-#define FEW_HALVES few_halves_fp16
+extern few_halves_fn dot_few_halves_fp16;
+#define FEW_HALVES dot_few_halves_fp16
 #elif defined(ROUTINES_V4)
-extern few_halves_fn few_halves_v4;
-#define FEW_HALVES few_halves_v4
+extern few_halves_fn dot_few_halves_v4;
+#define FEW_HALVES dot_few_halves_v4
 #else
 #define FEW_HALVES NULL
 #endif

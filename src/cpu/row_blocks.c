@@ -152,7 +152,7 @@ static struct operand bind_row(struct binder *b, const struct access *a, bool is
     struct row_blocks *blocks = b->blocks;
     if (!is_of_row(a))
         return none;
-    const struct row_place place = row_place(b->frame->launch, a);
+    const struct row_place place = exec_row_place(b->frame->launch, a);
     struct bound_row row = {.first = place.first, .bytes = bytes_of(a), .is_read = is_read};
     bool bound = place.first != NULL;
     for (int i = 0; i < place.axes && bound; i++)
@@ -605,8 +605,8 @@ static INLINED void run_call(struct frame *f, const struct bound_call *c, int64_
     case CALL_COPY: memcpy(x, a, c->n); return;
     case CALL_STREAM: set->stream->copy(x, a, c->n); return;
     case CALL_PARTS:
-        run_last(f, c->of.chain, frame_at(f, c->of.chain->slots_at),
-                 &(struct strip_part){x, 0, c->n, true});
+        exec_run_last(f, c->of.chain, frame_at(f, c->of.chain->slots_at),
+                      &(struct strip_part){x, 0, c->n, true});
         return;
     }
 }
@@ -653,7 +653,7 @@ static bool run_along(struct frame *f, const struct row_blocks *b, int64_t first
             for (const struct bound_call *c = b->call; c < behind; c++)
                 run_call(f, c, block, &seen);
         if (--*unasked <= 0) {
-            if (launch_was_cancelled(f->launch))
+            if (workers_were_cancelled(f->launch))
                 return false;
             *unasked = b->unasked;
         }
@@ -665,7 +665,7 @@ void row_blocks_run(struct frame *f, const struct row_blocks *b, int64_t first, 
 {
     int64_t block[3], last, unasked = b->unasked;
     do {
-        block_place(f->launch, first, block);
+        frame_block_place(f->launch, first, block);
         last = block[b->along] + end - first;
         last = last < f->launch->grid[b->along] ? last : f->launch->grid[b->along];
         first += last - block[b->along];

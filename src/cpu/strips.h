@@ -88,13 +88,13 @@ struct strip_detail {
 /* --- exec_chain.c --- */
 
 /* Fetches some lines of rows that the next block will read, if frame.has_ahead. */
-void fetch_ahead(struct frame *f);
-/* Returns the address of the next `bytes` bytes of the rows that fetch_ahead fetches, or of the
+void exec_fetch_ahead(struct frame *f);
+/* Returns the address of the next `bytes` bytes of the rows that exec_fetch_ahead fetches, or of the
  * rest of them, for an operation that fetches them while it runs. NULL: there is no row. */
-const void *take_ahead(struct frame *f, size_t bytes);
+const void *exec_take_ahead(struct frame *f, size_t bytes);
 /* Runs the first `ops` operations on `count` elements at p, by slot. */
-void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
-             size_t count);
+void exec_run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
+                  size_t count);
 /* Elements first … first + count - 1 of the strip, which the last operation writes to `to` in
  * memory; past the caches (d->past) or not. */
 struct strip_part {
@@ -102,8 +102,8 @@ struct strip_part {
     size_t first, count;
     bool past;
 };
-void run_last(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
-              const struct strip_part *part);
+void exec_run_last(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
+                   const struct strip_part *part);
 /* Elements first … first + count - 1 of a row of n, and the parts that the row has been reduced
  * to so far. */
 struct row_part {
@@ -112,19 +112,19 @@ struct row_part {
 };
 /* Adds the next part of a row, which is at p; after the last one the result is written to `to`.
  * If the row has only one part, `parts` is not used. */
-void reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
-                const struct row_part *r, unsigned char *to);
+void exec_reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
+                     const struct row_part *r, unsigned char *to);
 
 /* --- exec_row.c --- */
 
 /* Returns the address of a row of a view, if it is complete and contiguous; else NULL. */
-unsigned char *row_in_view(const struct frame *f, const struct access *a);
+unsigned char *exec_row_in_view(const struct frame *f, const struct access *a);
 
 /* --- exec_strips.c --- */
 
 /* Does the same as target_overlaps for a target that is not a view. */
-bool target_overlaps_memory(const struct frame *f, const struct access *a,
-                            const unsigned char *from, size_t bytes);
+bool exec_target_overlaps_memory(const struct frame *f, const struct access *a,
+                                 const unsigned char *from, size_t bytes);
 /* Returns whether the store may change the `bytes` bytes at `from`, which are read later. The
  * whole view counts as stored to. */
 static inline bool target_overlaps(const struct frame *f, const struct strip_detail *d,
@@ -132,7 +132,7 @@ static inline bool target_overlaps(const struct frame *f, const struct strip_det
 {
     const struct access *a = d->store;
     if (!a || a->space != SPACE_VIEW)
-        return a && target_overlaps_memory(f, a, from, bytes);
+        return a && exec_target_overlaps_memory(f, a, from, bytes);
     const struct view_binding *view = &f->launch->views[a->view];
     return (uintptr_t)from < (uintptr_t)view->end &&
            (uintptr_t)from + bytes > (uintptr_t)view->first;

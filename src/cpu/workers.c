@@ -47,14 +47,14 @@ struct pool {
     char after_idle[LINES];
 };
 
-bool launch_was_cancelled(const struct launch_state *l)
+bool workers_were_cancelled(const struct launch_state *l)
 {
     if (l->options->cancelled && l->options->cancelled(l->options->cancelled_user))
         atomic_store(l->cancelled, true);
     return atomic_load(l->cancelled);
 }
 
-void launch_tell_progress(const struct launch_state *l, int64_t blocks)
+void workers_tell_progress(const struct launch_state *l, int64_t blocks)
 {
     const struct cpu_options *o = l->options;
     if (o->progress)
@@ -75,7 +75,7 @@ static void run_block(struct pool *pool, struct frame *f)
     frame_run(f);
     while (f->state == FRAME_WAITING) {
         bool last_chance = lower_blocks_ended(pool, f->turn);
-        if (atomic_load(pool->launch->stop) < f->id || launch_was_cancelled(pool->launch))
+        if (atomic_load(pool->launch->stop) < f->id || workers_were_cancelled(pool->launch))
             return;
         frame_run(f);
         if (f->state != FRAME_WAITING)
@@ -178,7 +178,8 @@ static void help_others(const struct pool *pool, const struct worker *w,
     while (atomic_load(&pool->unfinished) > 0) {
         bool helped = false;
         for (int i = 1; i < pool->count; i++)
-            helped |= help_with_product(&pool->workers[(own + i) % pool->count].product, profile);
+            helped |=
+                exec_help_with_product(&pool->workers[(own + i) % pool->count].product, profile);
         if (helped)
             end = platform_seconds() + patience;
         else if (platform_seconds() >= end)
@@ -220,15 +221,15 @@ static void work(void *user, int index)
     if (!atomic_load(&pool->manned))
         atomic_store(&pool->manned, true);
     int64_t turn;
-    while (!launch_was_cancelled(pool->launch) && !needs_others(pool, w) &&
+    while (!workers_were_cancelled(pool->launch) && !needs_others(pool, w) &&
            take_turn(pool, w, &turn)) {
-        launch_tell_progress(pool->launch, w->frame.row_blocks ? w->end - turn : 1);
+        workers_tell_progress(pool->launch, w->frame.row_blocks ? w->end - turn : 1);
         if (w->frame.row_blocks) {
             row_blocks_run(&w->frame, w->frame.row_blocks, turn, w->end);
             w->first = w->end;
             continue;
         }
-        int64_t id = block_of_turn(pool->launch, turn);
+        int64_t id = frame_block_of_turn(pool->launch, turn);
         if (id > atomic_load(pool->launch->stop))
             continue;
         w->frame.turns_left = w->end - turn;
@@ -245,7 +246,8 @@ static void work(void *user, int index)
     frame_free(&w->frame);
     const int64_t left = atomic_fetch_sub(&pool->unfinished, w->taken) - w->taken;
     w->taken = 0;
-    if (pool->shares && pool->alone_until == 0 && left > 0 && !launch_was_cancelled(pool->launch)) {
+    if (pool->shares && pool->alone_until == 0 && left > 0 &&
+        !workers_were_cancelled(pool->launch)) {
         atomic_fetch_add(&pool->idle, 1);
         help_others(pool, w, profile);
         atomic_fetch_sub(&pool->idle, 1);
@@ -269,7 +271,7 @@ static enum cpu_fault_kind first_fault(const struct pool *pool, struct cpu_fault
                                                   : CPU_OK;
 }
 
-int worker_count(const struct launch_state *l)
+int workers_count(const struct launch_state *l)
 {
     const struct parallel *parallel = &l->options->parallel;
     int64_t count = l->program->serial || !parallel->run ? 1 : parallel->threads;
@@ -301,7 +303,7 @@ static bool work_alone(struct pool *pool)
     work(pool, 0);
     pool->alone_until = 0;
     parallel->alone(parallel->user, platform_seconds() - began);
-    return !launch_was_cancelled(l) && any_left(pool, 0);
+    return !workers_were_cancelled(l) && any_left(pool, 0);
 }
 
 /* Sets what others read of a worker. The rest, some 3000 bytes, stays in its own core's cache: the

@@ -40,7 +40,7 @@ enum { EARLY_IN_GRAPHS = 12030 };
 static bool overlaps(const struct cuda *c, const struct cuda_launch *l)
 {
     return l->overlap && c->driver.launch_with && c->device.driver >= EARLY_IN_GRAPHS &&
-           gpu_has(c->device.capability, TARGET_EARLY_LAUNCH);
+           target_number_has(c->device.capability, TARGET_EARLY_LAUNCH);
 }
 
 /* Lists the attributes that this GPU supports. */
@@ -71,7 +71,7 @@ static bool check_cluster(struct cuda *c, struct cuda_module *m, const struct cu
     int size = cluster_size(l);
     if (size == 1)
         return true;
-    if (!gpu_has(c->device.capability, TARGET_CLUSTERS) || !c->driver.launch_with) {
+    if (!target_number_has(c->device.capability, TARGET_CLUSTERS) || !c->driver.launch_with) {
         int first = target_first_with(TARGET_CLUSTERS);
         int length = snprintf(why, CUDA_WHY, "it is to run in clusters of %d blocks: ", size);
         char *rest = why + length;
@@ -182,7 +182,7 @@ static int ask_clusters(struct cuda *c, int blocks)
                               ".visible .entry clusters()\n{\nret;\n}\n";
     char why[CUDA_WHY];
     int found = 0;
-    if (!c->driver.clusters || !gpu_has(c->device.capability, TARGET_CLUSTERS))
+    if (!c->driver.clusters || !target_number_has(c->device.capability, TARGET_CLUSTERS))
         return 0;
     struct cuda_module *m = cuda_load(c, ptx, name, why);
     if (m && cuda_allow_shared(c, m, c->device.shared_bytes, why) && cuda_enter(c, why)) {

@@ -105,10 +105,10 @@ static int64_t number_setting(const char *name)
 static const struct gpu *gpu_of_target(const char *name)
 {
     int number = strncmp(name, "sm_", 3) == 0 ? atoi(name + 3) : 0;
-    for (int i = 0; number && gpu_at(i); i++)
-        if (gpu_at(i)->capability == number)
-            return gpu_at(i);
-    return gpu_find(name);
+    for (int i = 0; number && target_gpu_at(i); i++)
+        if (target_gpu_at(i)->capability == number)
+            return target_gpu_at(i);
+    return target_gpu_find(name);
 }
 
 static int read_settings(void *user)

@@ -20,7 +20,7 @@ uint64_t driver_total_memory(void)
 int driver_attribute(int attribute, int *value)
 {
     const struct gpu *g = driver.settings.gpu;
-    const struct target *t = gpu_target(g);
+    const struct target *t = target_of_gpu(g);
     switch (attribute) {
 #define ATTRIBUTE(number, is)                                                                      \
     case number:                                                                                   \

@@ -58,7 +58,7 @@ static int complete(void *user)
     const struct link_call *call = user;
     const char *why;
     struct link *l = call->link;
-    l->linked = ptx_link(&driver.arena, l->texts.data, l->texts.count, &why);
+    l->linked = driver_ptx_link(&driver.arena, l->texts.data, l->texts.count, &why);
     if (l->linked)
         return DRIVER_SUCCESS;
     driver_refuse("bad-ptx", NULL, "a link failed: %s", why);

@@ -303,7 +303,7 @@ int driver_machine_run(struct driver_launched *l)
     if (l->cooperative && !add_workspace(l))
         return DRIVER_OUT_OF_MEMORY;
     l->launch.kernel = l->kernel->function->name;
-    l->launch.shared_most = gpu_target(driver.settings.gpu)->shared_bytes;
+    l->launch.shared_most = target_of_gpu(driver.settings.gpu)->shared_bytes;
     l->launch.options.heap = driver_heap_bytes();
     l->launch.options.seed = driver.settings.seed;
     l->launch.options.step_limit = driver.settings.step_limit;

@@ -81,7 +81,8 @@ static const char *link_functions(const char *text)
     const char *texts[] = {text, set_conditional}, *why;
     if (!strstr(text, ".extern .func cudaGraphSetConditional"))
         return text;
-    const char *linked = ptx_link(&driver.arena, texts, sizeof texts / sizeof texts[0], &why);
+    const char *linked =
+        driver_ptx_link(&driver.arena, texts, sizeof texts / sizeof texts[0], &why);
     return linked ? linked : text;
 }
 

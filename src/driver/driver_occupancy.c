@@ -69,7 +69,7 @@ static int64_t least(int64_t a, int64_t b)
 
 int driver_resident(struct driver_kernel *k, int64_t threads, size_t shared)
 {
-    const struct target *t = gpu_target(driver.settings.gpu);
+    const struct target *t = target_of_gpu(driver.settings.gpu);
     int64_t whole = (threads + 31) / 32 * 32;
     int64_t bytes = driver_static_shared(k) + (int64_t)shared;
     if (threads < 1 || threads > most_threads(k) || bytes > t->shared_bytes)
@@ -129,7 +129,7 @@ int cuFuncSetAttribute(void *function, int attribute, int value)
     else if (attribute == ATTRIBUTE_CARVEOUT)
         k->carveout = value;
     else if (attribute != ATTRIBUTE_DYNAMIC_SHARED || value < 0 ||
-             value > gpu_target(driver.settings.gpu)->shared_bytes)
+             value > target_of_gpu(driver.settings.gpu)->shared_bytes)
         return DRIVER_INVALID_VALUE;
     else
         k->dynamic_shared = value;
@@ -239,7 +239,7 @@ int cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, void *function, int 
 {
     IN_CONTEXT;
     struct driver_kernel *k = driver_kernel_of(function);
-    const struct target *t = gpu_target(driver.settings.gpu);
+    const struct target *t = target_of_gpu(driver.settings.gpu);
     if (!k || !shared || blocks < 1 || threads < 1)
         return k ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
     int64_t each = t->shared_of_sm / blocks - GPU_SYSTEM_SHARED - driver_static_shared(k);

@@ -154,7 +154,7 @@ static char *linked_ptx(struct arena *a, const char *image, int capability, size
     }
     if (!texts.count)
         return NULL;
-    char *linked = ptx_link(a, texts.data, texts.count, why);
+    char *linked = driver_ptx_link(a, texts.data, texts.count, why);
     *length = linked ? strlen(linked) : 0;
     return linked;
 }

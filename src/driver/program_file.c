@@ -37,7 +37,8 @@ static struct dwarf_bytes unpack(struct arena *a, const char *name, struct dwarf
     return result == UNPACKED ? (struct dwarf_bytes){(const unsigned char *)to, room} : none;
 }
 
-void program_debug_sections(struct arena *a, const struct elf_file *f, struct dwarf_sections *s)
+void driver_program_debug_sections(struct arena *a, const struct elf_file *f,
+                                   struct dwarf_sections *s)
 {
     const struct {
         const char *name;
@@ -71,6 +72,6 @@ struct program_file *program_file_at(struct arena *a, const char *path, const ch
     f->readable = elf_open(&f->elf, f->path);
     f->elf.name = arena_string(a, name, strlen(name));
     if (f->readable)
-        program_debug_sections(a, &f->elf, &f->debug);
+        driver_program_debug_sections(a, &f->elf, &f->debug);
     return f;
 }

@@ -319,7 +319,7 @@ static void write_kind(const struct linker *l, struct text *out, enum kind kind)
     }
 }
 
-char *ptx_link(struct arena *a, const char *const *texts, size_t count, const char **why)
+char *driver_ptx_link(struct arena *a, const char *const *texts, size_t count, const char **why)
 {
     static const enum kind order[] = {PROTOTYPE, VARIABLE, FUNCTION, FILE_LINE, SECTION};
     struct linker l = {.arena = a, .files = arena_array(a, unsigned, count + 1)};

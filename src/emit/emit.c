@@ -360,7 +360,7 @@ static void emit_body(struct emit *m)
             continue;
         }
         emit_roles(m, s);
-        for (; s->next && s->next->kind == STMT_ROLE;) /* cluster_sync() may come after them */
+        for (; s->next && s->next->kind == STMT_ROLE;) /* sync_cluster_sync() may come after them */
             s = s->next;
     }
     prefetch_maps(m, once);

@@ -44,7 +44,7 @@ static void reduce(struct emit *m, const struct expr *e, struct scalar *v)
     const struct line l = type_line(&e->args[0]->type, e->axis);
     const enum dtype t = e->type.dtype;
     for (int64_t i = 0; i < l.lines && !m->failed; i++) {
-        const int64_t first = line_first(&l, i);
+        const int64_t first = type_line_first(&l, i);
         v[i] = emit_as(m, x[first], t);
         for (int64_t k = 1; k < l.count; k++)
             v[i] =
@@ -58,7 +58,7 @@ static void scan(struct emit *m, const struct expr *e, struct scalar *v)
     const struct line l = type_line(&e->type, e->axis);
     const enum dtype t = e->type.dtype;
     for (int64_t i = 0; i < l.lines && !m->failed; i++) {
-        int64_t at = line_first(&l, i);
+        int64_t at = type_line_first(&l, i);
         struct scalar sum = emit_neutral(e->scan_op, t);
         for (int64_t k = 0; k < l.count; k++, at += l.step) {
             const struct scalar one = emit_as(m, x[at], t), before = sum;

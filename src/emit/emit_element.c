@@ -504,7 +504,7 @@ static struct thread_value *make_local(struct emit *m, const struct sym *s)
 
 static void declare(struct emit *m, const struct stmt *s)
 {
-    const bool local = s->sym->storage == ST_ARRAY && own_array_in_memory(m->own_arrays, s->sym);
+    const bool local = s->sym->storage == ST_ARRAY && own_arrays_in_memory(m->own_arrays, s->sym);
     const int64_t count = local ? 0 : type_elements(&s->sym->type);
     const enum dtype t = s->sym->type.dtype;
     if (s->sym->storage == ST_REG) {

@@ -352,7 +352,7 @@ static void note_dot(void *user, struct expr **at)
 static void note_dots(void *user, struct stmt *s)
 {
     if (s->kind != STMT_ENSURES)
-        statement_expressions(s, note_dot, user);
+        stmt_own_expressions(s, note_dot, user);
 }
 
 void emit_note_dots(struct emit *m)

@@ -59,7 +59,7 @@ void emit_note_shared(struct emit *m)
             .layout = layout,
             .bits = dtype_table[s->type.dtype].bits,
             .shared = true,
-            .form = shared_form_names[panels ? SHARED_PANELS_SWIZZLED : SHARED_PLAIN]};
+            .form = layout_shared_form_names[panels ? SHARED_PANELS_SWIZZLED : SHARED_PLAIN]};
         vec_push(m->arena, &m->out->placed, placed);
     }
 }

@@ -12,8 +12,9 @@ enum { DESCRIPTOR_UNIT = 16 };
 static const struct target_warpgroup_unit *unit_of(const struct stmt *s)
 {
     const struct expr *dot = s->value;
-    return target_warpgroup_unit_of(unconverted_factor(dot->args[0])->type.dtype,
-                                    unconverted_factor(dot->args[1])->type.dtype, dot->type.dtype);
+    return target_warpgroup_unit_of(expr_unconverted_factor(dot->args[0])->type.dtype,
+                                    expr_unconverted_factor(dot->args[1])->type.dtype,
+                                    dot->type.dtype);
 }
 
 /* Returns the elements of k after which the sums of the unit are added to sums of all bits; 0: never. */
@@ -156,8 +157,8 @@ static bool find_right(struct emit *m, const struct expr *e, const struct target
 static const struct target_warpgroup_unit *find_unit(struct emit *m, const struct stmt *s)
 {
     const struct expr *dot = s->value;
-    const struct type *a = &unconverted_factor(dot->args[0])->type;
-    const struct type *b = &unconverted_factor(dot->args[1])->type;
+    const struct type *a = &expr_unconverted_factor(dot->args[0])->type;
+    const struct type *b = &expr_unconverted_factor(dot->args[1])->type;
     const struct target_warpgroup_unit *u = unit_of(s);
     if (u && target_warpgroup_has_n(u, dot->type.extent[1]) && a->extent[1] % u->k == 0)
         return u;
@@ -315,8 +316,8 @@ static bool sums_fit(struct emit *m, const struct stmt *s)
 
 void emit_product(struct emit *m, const struct stmt *s)
 {
-    const struct expr *a = unconverted_factor(s->value->args[0]);
-    const struct expr *b = unconverted_factor(s->value->args[1]);
+    const struct expr *a = expr_unconverted_factor(s->value->args[0]);
+    const struct expr *b = expr_unconverted_factor(s->value->args[1]);
     struct variable *v = emit_variable(m, s->target->sym);
     struct product p = {.s = s, .unit = v && sums_fit(m, s) ? find_unit(m, s) : NULL};
     if (!p.unit || !find_left(m, a, p.unit, &p.left) || !find_right(m, b, p.unit, &p.right))

@@ -91,7 +91,7 @@ static void note_uses(void *user, struct stmt *s)
     u->s = s;
     if (s->kind == STMT_DECL && s->value)
         u->tile[s->sym->index] |= USED;
-    statement_expressions(s, note_use, u);
+    stmt_own_expressions(s, note_use, u);
 }
 
 /* Finds whether arrivals at mbarriers of peers release to the cluster, and waits acquire from it. Such an arrival waits until

@@ -6,7 +6,7 @@
 
 /* --- the checker --- */
 
-void checker_init(struct checker *c, struct arena *a, struct diag *d, const struct module *m,
+void check_set_up(struct checker *c, struct arena *a, struct diag *d, const struct module *m,
                   const char *name, struct loc loc)
 {
     *c = (struct checker){.arena = a, .diag = d, .module = m};
@@ -35,7 +35,7 @@ static size_t character_bytes(unsigned char lead)
     return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
-const char *source_snippet(struct checker *c, struct loc at)
+const char *check_source_snippet(struct checker *c, struct loc at)
 {
     enum { SHOWN = 48 };
     struct text t;
@@ -129,7 +129,7 @@ static void visit_init(void *user, const struct node *n)
     else if (is_name && !param_between(s->first, s->param, n->text) &&
              is_tuned_name(s->checker, n->text))
         s->tuned = n;
-    visit_children(n, visit_init, user);
+    module_visit_children(n, visit_init, user);
 }
 
 /* Returns true if the parameter's value can be computed from the parameters before it and from
@@ -176,8 +176,8 @@ static struct expr *derived_value(struct checker *c, const struct node *n, enum 
                   dtype_table[from_float ? from->type.dtype : t].name, n->text);
         return NULL;
     }
-    struct expr *e = launch_whole(c, n->init, "the value of a parameter");
-    return e ? convert_to(c, e, t, arena_printf(c->arena, "`%s`", n->text)) : NULL;
+    struct expr *e = check_launch_whole(c, n->init, "the value of a parameter");
+    return e ? check_convert_to(c, e, t, arena_printf(c->arena, "`%s`", n->text)) : NULL;
 }
 
 /* Checks the `= expr` of a parameter of type t. It runs before the parameter is declared, so
@@ -188,7 +188,7 @@ static void check_init(struct checker *c, const struct node *kernel, const struc
     struct type want = type_scalar(t);
     const struct sym *from = NULL;
     if (is_literal(n->init)) {
-        bind_constant(c, n, param_value(n->init), out);
+        bind_constant(c, n, module_param_value(n->init), out);
         return;
     }
     if (!may_follow(c, kernel, n))
@@ -199,9 +199,9 @@ static void check_init(struct checker *c, const struct node *kernel, const struc
     if (from)
         out->derived = derived_value(c, n, t, from);
     else if (e)
-        e = convert_to(c, e, t, arena_printf(c->arena, "`%s`", n->text));
+        e = check_convert_to(c, e, t, arena_printf(c->arena, "`%s`", n->text));
     struct literal value;
-    if (e && !from && constant_value(c, e, "the value of a parameter", &value))
+    if (e && !from && check_constant_value(c, e, "the value of a parameter", &value))
         bind_constant(c, n, value, out);
 }
 
@@ -218,16 +218,17 @@ static void bind_static(const struct node *n, int index, const struct lang_choic
  * can have, too. */
 static struct sym *declare_device(struct checker *c, const struct node *n)
 {
-    struct binding *b = bind_name(c, n->text, n->loc, BIND_SYM);
+    struct binding *b = check_bind_name(c, n->text, n->loc, BIND_SYM);
     const char *name = n->device == DEVICE_SMS ? "device_sms" : "device_clusters";
     if (!b)
         return NULL;
-    b->sym = declare_hidden(c, name, ST_PARAM, type_scalar(DT_I32), n->loc);
+    b->sym = check_declare_hidden(c, name, ST_PARAM, type_scalar(DT_I32), n->loc);
     b->sym->device = n->device;
     return b->sym;
 }
 
-void bind_params(struct checker *c, const struct node *kernel, const struct lang_choice *choice)
+void check_bind_params(struct checker *c, const struct node *kernel,
+                       const struct lang_choice *choice)
 {
     struct param **last = &c->kernel->params;
     int index = 0;
@@ -235,16 +236,16 @@ void bind_params(struct checker *c, const struct node *kernel, const struct lang
     for (const struct node *n = kernel->params; n; n = n->next, index++) {
         enum dtype t = check_dtype(c, n->type);
         if (t == DT_NONE) {
-            poison_name(c, n->text, n->loc);
+            check_poison_name(c, n->text, n->loc);
             t = DT_I32;
         }
         struct sym init = {.type = type_scalar(t)};
         if (n->init)
             check_init(c, kernel, n, t, &init);
         struct sym *s = n->device ? declare_device(c, n)
-                                  : declare_sym(c, n->text, ST_PARAM, type_scalar(t), n->loc);
+                                  : check_declare_sym(c, n->text, ST_PARAM, type_scalar(t), n->loc);
         if (!s)
-            s = declare_hidden(c, n->text, ST_PARAM, type_scalar(t), n->loc);
+            s = check_declare_hidden(c, n->text, ST_PARAM, type_scalar(t), n->loc);
         s->index = index;
         s->is_pointer = n->is_pointer;
         s->is_const = n->is_const;
@@ -285,7 +286,7 @@ static void check_grid(struct checker *c, const struct node *kernel)
         diag_error(c->diag, kernel->loc, "the kernel `%s` has no grid", kernel->text);
         diag_note(c->diag, kernel->loc,
                   "say how many blocks run: `grid(cdiv(m, BM), cdiv(n, BN))`");
-        fix_with_grid(c);
+        check_fix_with_grid(c);
         return;
     }
     for (const struct node *n = grid->list; n; n = n->next, axis++) {
@@ -293,11 +294,11 @@ static void check_grid(struct checker *c, const struct node *kernel)
             diag_error(c->diag, n->loc, "a grid has up to three extents");
             return;
         }
-        struct expr *e = launch_int(c, n, "an extent of the grid");
+        struct expr *e = check_launch_int(c, n, "an extent of the grid");
         if (e && eval_int(e, NULL, &v) && (v < 0 || v != dtype_wrap(DT_I32, v)))
             diag_error(c->diag, n->loc, "a grid of %lld blocks", (long long)v);
         if (e && e->type.dtype != DT_I32 && dtype_is_int(e->type.dtype))
-            e = cast_to(c, e, DT_I32); /* each launch checks that the value fits */
+            e = check_cast_to(c, e, DT_I32); /* each launch checks that the value fits */
         c->kernel->grid[axis] = e;
     }
 }
@@ -315,7 +316,7 @@ static void check_threads(struct checker *c, const struct node *threads)
             diag_error(c->diag, n->loc, "a block has up to three extents");
             return;
         }
-        if (!constant_int(c, n, "the number of threads", &v))
+        if (!check_constant_int(c, n, "the number of threads", &v))
             return;
         if (v < 1 || v > most) {
             diag_error(c->diag, n->loc, "%lld %s; a block has 1 to %d", (long long)v, names[axis],
@@ -335,7 +336,7 @@ static void check_warps(struct checker *c, const struct node *warps)
     int64_t v;
     if (warps->list->next)
         diag_error(c->diag, warps->loc, "`warps` takes one number");
-    else if (constant_in(c, warps->list, "the number of warps", 1, MAX_WARPS, &v))
+    else if (check_constant_in(c, warps->list, "the number of warps", 1, MAX_WARPS, &v))
         c->kernel->warps = (int)v;
 }
 
@@ -359,7 +360,7 @@ static void check_block_shape(struct checker *c, const struct node *kernel)
         diag_note(
             c->diag, kernel->loc,
             "`warps(4)` for code about whole tiles, `threads(16, 16)` for code about one thread");
-        fix_with_threads(c);
+        check_fix_with_threads(c);
     }
 }
 
@@ -368,8 +369,8 @@ static void check_resident(struct checker *c, const struct node *resident)
     int64_t v;
     if (resident && resident->list->next)
         diag_error(c->diag, resident->loc, "`resident` takes one number");
-    else if (resident &&
-             constant_in(c, resident->list, "the number of resident blocks", 0, MAX_RESIDENT, &v))
+    else if (resident && check_constant_in(c, resident->list, "the number of resident blocks", 0,
+                                           MAX_RESIDENT, &v))
         c->kernel->resident = (int)v;
 }
 
@@ -382,10 +383,10 @@ static void check_attributes(struct checker *c, const struct node *kernel)
     check_resident(c, attribute(c, kernel, "resident"));
     c->kernel->cooperative = attribute(c, kernel, "cooperative") != NULL;
     const struct node *target = attribute(c, kernel, "target");
-    if (target && target->list->kind == N_NAME && known_target(target->list->text))
+    if (target && target->list->kind == N_NAME && module_known_target(target->list->text))
         c->kernel->target = target->list->text;
     else if (target && target->list->kind == N_NAME)
-        unknown_target(c->diag, target->loc, target->list->text);
+        module_unknown_target(c->diag, target->loc, target->list->text);
     else if (target)
         diag_error(c->diag, target->loc, "`target` takes a name: `target(sm_90a)`");
 }
@@ -398,11 +399,11 @@ static struct literal tuned_literal(enum dtype t, const struct literal *v)
     return cast;
 }
 
-const struct literal *chosen_tunes(struct arena *a, struct diag *d, const struct module *m,
-                                   int index, const struct lang_choice *choice)
+const struct literal *check_chosen_tunes(struct arena *a, struct diag *d, const struct module *m,
+                                         int index, const struct lang_choice *choice)
 {
     int *entries = arena_array(a, int, m->known_count + 1);
-    int count = kernel_tunes(m, index, entries);
+    int count = module_kernel_tunes(m, index, entries);
     struct literal *values = arena_array(a, struct literal, m->known_count + 1);
     struct literal *tunes = arena_array(a, struct literal, count + 1);
     const char *target = choice ? choice->target : NULL;
@@ -415,8 +416,8 @@ const struct literal *chosen_tunes(struct arena *a, struct diag *d, const struct
     return values;
 }
 
-const enum dtype *chosen_types(struct arena *a, const struct module *m, int index,
-                               const struct lang_choice *choice)
+const enum dtype *check_chosen_types(struct arena *a, const struct module *m, int index,
+                                     const struct lang_choice *choice)
 {
     enum dtype *types = arena_array(a, enum dtype, m->known_count + 1);
     const struct index_list *uses = &m->entries[m->kernels[index]].uses;
@@ -449,7 +450,7 @@ static void gather_own_names(void *user, const struct node *n)
         name_table_entry(&c->own, n->text, strlen(n->text));
     for (const struct node *name = n->kind == N_DESTRUCT ? n->list : NULL; name; name = name->next)
         name_table_entry(&c->own, name->text, strlen(name->text));
-    visit_children(n, gather_own_names, user);
+    module_visit_children(n, gather_own_names, user);
 }
 
 static const struct param *check_params(struct arena *a, struct diag *d, const struct module *m,
@@ -457,13 +458,14 @@ static const struct param *check_params(struct arena *a, struct diag *d, const s
 {
     const struct entry *e = &m->entries[m->kernels[index]];
     struct checker c;
-    checker_init(&c, a, d, m, e->name, e->loc);
-    c.types = chosen_types(a, m, index, choice);
-    bind_params(&c, e->node, choice);
+    check_set_up(&c, a, d, m, e->name, e->loc);
+    c.types = check_chosen_types(a, m, index, choice);
+    check_bind_params(&c, e->node, choice);
     return c.kernel->params;
 }
 
-const struct param *params_alone(struct arena *a, const struct module *m, int index, bool *wrong)
+const struct param *check_params_alone(struct arena *a, const struct module *m, int index,
+                                       bool *wrong)
 {
     struct diag quiet;
     diag_init(&quiet, a);
@@ -490,18 +492,18 @@ static bool extents_alone(struct arena *a, const struct module *m, int index,
     struct checker c;
     struct diag quiet;
     diag_init(&quiet, a);
-    const struct literal *tunes = chosen_tunes(a, &quiet, m, index, choice);
+    const struct literal *tunes = check_chosen_tunes(a, &quiet, m, index, choice);
     if (!tunes)
         return false;
-    checker_init(&c, a, &quiet, m, e->name, e->loc);
+    check_set_up(&c, a, &quiet, m, e->name, e->loc);
     c.tunes = tunes;
-    c.types = chosen_types(a, m, index, choice);
-    bind_params(&c, e->node, choice);
+    c.types = check_chosen_types(a, m, index, choice);
+    check_bind_params(&c, e->node, choice);
     const struct node *asked = attribute(&c, e->node, name);
     int axis = 0;
     extents[0] = extents[1] = extents[2] = 1;
     for (const struct node *n = asked ? asked->list : NULL; n && axis < 3; n = n->next, axis++)
-        if (!constant_int(&c, n, name, &extents[axis]))
+        if (!check_constant_int(&c, n, name, &extents[axis]))
             return false;
     return axis > 0;
 }
@@ -536,12 +538,12 @@ static bool begin_kernel(struct checker *c, struct arena *a, struct diag *d, con
 {
     const struct entry *e = &m->entries[m->kernels[index]];
     d->code = CODE_PROGRAM;
-    const struct literal *tunes = chosen_tunes(a, d, m, index, choice);
+    const struct literal *tunes = check_chosen_tunes(a, d, m, index, choice);
     if (!tunes)
         return false;
-    checker_init(c, a, d, m, e->name, e->loc);
+    check_set_up(c, a, d, m, e->name, e->loc);
     c->tunes = tunes;
-    c->types = chosen_types(a, m, index, choice);
+    c->types = check_chosen_types(a, m, index, choice);
     return true;
 }
 
@@ -553,7 +555,7 @@ struct kernel *lang_grid(struct arena *a, struct diag *d, const struct module *m
     struct checker c;
     if (!begin_kernel(&c, a, d, m, index, choice))
         return NULL;
-    bind_params(&c, e->node, choice);
+    check_bind_params(&c, e->node, choice);
     check_cluster(&c, attribute(&c, e->node, "cluster"));
     check_grid(&c, e->node);
     return d->errors > errors ? NULL : c.kernel;
@@ -570,13 +572,13 @@ struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *
     c.any_threads = choice->any_threads;
     c.node = e->node;
     gather_own_names(&c, e->node);
-    bind_params(&c, e->node, choice);
+    check_bind_params(&c, e->node, choice);
     check_conditions(&c, &e->concern);
     check_attributes(&c, e->node);
-    c.kernel->block = block_of(e->node->body);
+    c.kernel->block = check_block_of(e->node->body);
     check_stmts(&c, e->node->body->body, NULL);
     check_ensured_inputs(&c);
-    link_constants(&c);
+    check_link_constants(&c);
     if (d->errors == errors)
         check_assigned(&c);
     return d->errors > errors ? NULL : c.kernel;

@@ -3,22 +3,22 @@
 
 #include <string.h>
 
-const char *place_text(const struct node *n)
+const char *check_place_text(const struct node *n)
 {
     if (n->kind == N_ACCESS)
         n = n->a;
     return n->kind == N_NAME ? n->text : "the place";
 }
 
-struct binding *place_binding(struct checker *c, const struct node *n)
+struct binding *check_place_binding(struct checker *c, const struct node *n)
 {
     if (n->kind == N_ACCESS)
         n = n->a;
     if (n->kind != N_NAME)
         return NULL;
-    struct binding *b = lookup_name(c, n->text);
+    struct binding *b = check_lookup_name(c, n->text);
     if (!b)
-        unknown_name(c, n->text, n->loc);
+        check_unknown_name(c, n->text, n->loc);
     return b;
 }
 
@@ -30,11 +30,11 @@ static bool usable_in_ensures(struct checker *c, const struct sym *s, struct loc
 {
     bool local = s->storage == ST_REG || s->storage == ST_SHARED || s->storage == ST_ARRAY;
     if (s->storage == ST_SCALAR)
-        local = !sym_info(c, s)->ensures_index && !sym_info(c, s)->init;
+        local = !check_sym_info(c, s)->ensures_index && !check_sym_info(c, s)->init;
     if (!c->in_ensures || !local)
         return true;
     diag_error(c->diag, at, "`ensures` cannot use `%s`: it is %s of one block", s->name,
-               storage_text(s));
+               check_storage_text(s));
     diag_note(
         c->diag, s->loc,
         "`ensures` says for the whole grid what the views hold after the launch, as a formula "
@@ -48,7 +48,7 @@ static const struct sym *other_view(const struct checker *c, const struct sym *b
                                     const struct sym *like)
 {
     for (const struct sym *v = c->kernel->symbols; v; v = v->next) {
-        const struct binding *b = v->storage == ST_VIEW ? lookup_name(c, v->name) : NULL;
+        const struct binding *b = v->storage == ST_VIEW ? check_lookup_name(c, v->name) : NULL;
         if (!b || b->sym != v)
             continue;
         if (base ? v->base == base
@@ -69,8 +69,8 @@ static void note_view_of(struct checker *c, const struct sym *s)
     if (strcmp(view, s->name) == 0)
         diag_note(c->diag, s->loc,
                   "call the parameter `%s`, and declare a view of it: `global %s %s[…] = %s;`",
-                  pointer_name(c, s->name), type, view, pointer_name(c, s->name));
-    else if (lookup_name(c, view) || module_entry(c->module, view))
+                  check_pointer_name(c, s->name), type, view, check_pointer_name(c, s->name));
+    else if (check_lookup_name(c, view) || module_entry(c->module, view))
         diag_note(c->diag, s->loc, "declare a view of it: `global %s %s_view[…] = %s;`", type, view,
                   s->name);
     else
@@ -87,7 +87,7 @@ static bool usable(struct checker *c, const struct sym *s, struct loc at)
             diag_note(c->diag, view->loc, "use `%s`, its view", view->name);
         else {
             note_view_of(c, s);
-            fix_with_view(c, s);
+            check_fix_with_view(c, s);
         }
         return false;
     }
@@ -98,7 +98,7 @@ static bool usable(struct checker *c, const struct sym *s, struct loc at)
                   s->type.rank > 0 ? "[i]" : "");
         return false;
     }
-    const struct sym_info *info = sym_info(c, s);
+    const struct sym_info *info = check_sym_info(c, s);
     if (info->freed) {
         diag_error(c->diag, at, "`%s` is used after it was freed", s->name);
         diag_note(c->diag, info->freed_at, "freed here");
@@ -138,16 +138,16 @@ static bool add_index(struct checker *c, struct access *x, struct index index, s
     return true;
 }
 
-struct expr *index_value(struct checker *c, const struct node *n, const char *what)
+struct expr *check_index_value(struct checker *c, const struct node *n, const char *what)
 {
     struct expr *e = check_operand(c, n);
     if (!e || dtype_is_int(e->type.dtype))
         return e;
-    diag_error(c->diag, n->loc, "%s is an integer, `%s` is %s", what, source_snippet(c, n->loc),
-               type_name(c, e));
+    diag_error(c->diag, n->loc, "%s is an integer, `%s` is %s", what,
+               check_source_snippet(c, n->loc), check_type_name(c, e));
     if (dtype_is_float(e->type.dtype)) {
         diag_note(c->diag, n->loc, "write the cast: `(i32) …`");
-        fix_with_cast(c, n->loc, DT_I32, n->kind == N_NAME || n->kind == N_FLOAT);
+        check_fix_with_cast(c, n->loc, DT_I32, n->kind == N_NAME || n->kind == N_FLOAT);
     }
     return NULL;
 }
@@ -155,7 +155,7 @@ struct expr *index_value(struct checker *c, const struct node *n, const char *wh
 /* Checks the index [e], a scalar, or [t], a tile of rows to gather. */
 static bool element_index(struct checker *c, struct access *x, const struct node *n)
 {
-    struct expr *e = index_value(c, n->a, "an index");
+    struct expr *e = check_index_value(c, n->a, "an index");
     if (!e)
         return false;
     int axis = x->indices;
@@ -165,7 +165,7 @@ static bool element_index(struct checker *c, struct access *x, const struct node
                          n->loc);
     if (e->type.rank > 1 || n->i == INDEX_GATHER) {
         diag_error(c->diag, n->loc, "a gather takes a tile of one axis, `%s` is %s",
-                   source_snippet(c, n->a->loc), type_name(c, e));
+                   check_source_snippet(c, n->a->loc), check_type_name(c, e));
         return false;
     }
     if (c->never == 0 && eval_int(e, NULL, &v) &&
@@ -227,15 +227,15 @@ static struct expr *slice_positions(struct checker *c, struct expr *start, struc
         extent = EXTENT_RUNTIME;
     struct expr *count = expr_new(c->kernel, OP_IOTA, type_tile(DT_I32, 1, &extent), at, 1);
     count->args[0] = length;
-    return expr_binary(c->kernel, OP_ADD, type_tile(t, 1, &extent), at, cast_to(c, start, t),
-                       cast_to(c, count, t));
+    return expr_binary(c->kernel, OP_ADD, type_tile(t, 1, &extent), at, check_cast_to(c, start, t),
+                       check_cast_to(c, count, t));
 }
 
 /* Returns the length of a slice. In `ensures` the length may be known only at the launch; such a
  * slice is a gather of its positions. */
 static struct expr *slice_length(struct checker *c, const struct node *n, int64_t *extent)
 {
-    struct expr *length = launch_int(c, n, "the extent of a slice");
+    struct expr *length = check_launch_int(c, n, "the extent of a slice");
     if (!length || !eval_int(length, NULL, extent))
         return length;
     if (*extent >= 0)
@@ -248,19 +248,19 @@ static struct expr *slice_length(struct checker *c, const struct node *n, int64_
 static bool slice_index(struct checker *c, struct access *x, const struct node *n)
 {
     int64_t extent = 1;
-    struct expr *start = index_value(c, n->a, "the start of a slice"), *length = NULL;
+    struct expr *start = check_index_value(c, n->a, "the start of a slice"), *length = NULL;
     int errors = c->diag->errors;
     if (c->in_ensures)
         length = slice_length(c, n->b, &extent);
     else
-        constant_in(c, n->b, "the extent of a slice", 1, MAX_ELEMENTS, &extent);
+        check_constant_in(c, n->b, "the extent of a slice", 1, MAX_ELEMENTS, &extent);
     if (!start || c->diag->errors > errors)
         return false;
     if (start->type.rank > 0) {
         diag_error(c->diag, n->a->loc, "a slice starts at a scalar, `%s` is %s",
-                   source_snippet(c, n->a->loc), type_name(c, start));
+                   check_source_snippet(c, n->a->loc), check_type_name(c, start));
         diag_note(c->diag, n->a->loc, "to choose rows one by one: `[%s[:]]`",
-                  source_snippet(c, n->a->loc));
+                  check_source_snippet(c, n->a->loc));
         return false;
     }
     x->reaches = true;
@@ -358,7 +358,7 @@ static bool indexable(struct checker *c, const struct sym *s, struct loc at)
     if (s->storage == ST_VIEW || s->storage == ST_SHARED || s->storage == ST_REG ||
         s->storage == ST_ARRAY || s->storage == ST_MBARRIER)
         return true;
-    diag_error(c->diag, at, "`%s` is %s: it has no elements", s->name, storage_text(s));
+    diag_error(c->diag, at, "`%s` is %s: it has no elements", s->name, check_storage_text(s));
     diag_note(c->diag, s->loc, "declared here");
     return false;
 }
@@ -406,8 +406,8 @@ static bool whole_table(struct checker *c, const struct sym *s, const struct nod
     diag_error(c->diag, n->loc,
                "`%s` is a table: an expression uses its elements, not the whole table", s->name);
     diag_note(c->diag, s->loc,
-              sym_info(c, s)->shape.rank == 1 ? "all of it, as a tile, is `%s[iota(%lld)]`"
-                                              : "index each of its axes",
+              check_sym_info(c, s)->shape.rank == 1 ? "all of it, as a tile, is `%s[iota(%lld)]`"
+                                                    : "index each of its axes",
               s->name, (long long)s->type.extent[0]);
     return true;
 }
@@ -419,8 +419,8 @@ static struct expr *sym_value(struct checker *c, struct sym *s, const struct nod
         return NULL;
     if (s->storage == ST_VIEW || s->storage == ST_SHARED || s->storage == ST_MBARRIER)
         return make_access(c, s, NULL, n, NULL, &reaches);
-    if (c->in_ensures && s->storage == ST_SCALAR && sym_info(c, s)->init)
-        return launch_known(c, expr_ref(c->kernel, s, n->loc), "a value in `ensures`");
+    if (c->in_ensures && s->storage == ST_SCALAR && check_sym_info(c, s)->init)
+        return check_launch_known(c, expr_ref(c->kernel, s, n->loc), "a value in `ensures`");
     return expr_ref(c->kernel, s, n->loc);
 }
 
@@ -429,12 +429,12 @@ static struct expr *sym_value(struct checker *c, struct sym *s, const struct nod
 static struct expr *substitute(struct checker *c, const struct expr *e, struct loc at)
 {
     bool told = c->copied > MAX_COPIED;
-    c->copied += expr_size(e);
+    c->copied += check_expr_size(e);
     if (told)
         return NULL;
-    if (c->copied <= MAX_COPIED && c->depth + expr_depth(e) <= MAX_EXPR_DEPTH) {
+    if (c->copied <= MAX_COPIED && c->depth + check_expr_depth(e) <= MAX_EXPR_DEPTH) {
         struct expr *copy = expr_copy(c->kernel, e);
-        place_expr(c, copy, at);
+        check_place_expr(c, copy, at);
         return copy;
     }
     diag_error(c->diag, at, "inlining fns in fns makes this expression too large");
@@ -475,15 +475,15 @@ static struct expr *bound_value(struct checker *c, struct binding *b, const stru
 
 struct expr *check_name(struct checker *c, const struct node *n)
 {
-    struct binding *b = lookup_name(c, n->text);
+    struct binding *b = check_lookup_name(c, n->text);
     if (b)
         return bound_value(c, b, n);
     const struct entry *e = module_entry(c->module, n->text);
     if (!e || (e->kind != ENTRY_CONST && e->kind != ENTRY_TUNE)) {
-        unknown_name(c, n->text, n->loc);
+        check_unknown_name(c, n->text, n->loc);
         return NULL;
     }
-    struct sym *s = const_sym(c, e, n->loc);
+    struct sym *s = check_const_sym(c, e, n->loc);
     return s && !whole_table(c, s, n) ? expr_ref(c->kernel, s, n->loc) : NULL;
 }
 
@@ -497,10 +497,10 @@ static bool check_otherwise(struct checker *c, const struct node *n, struct expr
         return false;
     }
     struct expr *otherwise = check_expr(c, n->b, NULL);
-    otherwise = otherwise ? convert_to(c, otherwise, e->type.dtype, "the tile") : NULL;
+    otherwise = otherwise ? check_convert_to(c, otherwise, e->type.dtype, "the tile") : NULL;
     if (otherwise && otherwise->type.rank > 0) {
         diag_error(c->diag, n->b->loc, "`else` gives one value for all elements, this is %s",
-                   type_name(c, otherwise));
+                   check_type_name(c, otherwise));
         return false;
     }
     e->otherwise = otherwise;
@@ -564,19 +564,19 @@ struct expr *check_access(struct checker *c, const struct node *n)
         diag_error(c->diag, n->a->loc, "only a name can be indexed");
         return NULL;
     }
-    struct binding *b = lookup_name(c, n->a->text);
+    struct binding *b = check_lookup_name(c, n->a->text);
     bool reaches = false;
     if (!b) {
         const struct entry *e = module_entry(c->module, n->a->text);
         if (e && e->kind == ENTRY_CONST && e->node->dims) {
-            struct sym *table = const_sym(c, e, n->loc);
+            struct sym *table = check_const_sym(c, e, n->loc);
             struct expr *element = table ? check_lookup(c, table, n) : NULL;
             return element && n->b && !check_otherwise(c, n, element, false) ? NULL : element;
         }
         if (e && (e->kind == ENTRY_CONST || e->kind == ENTRY_TUNE))
             diag_error(c->diag, n->a->loc, "`%s` is a constant: it has no elements", n->a->text);
         else
-            unknown_name(c, n->a->text, n->a->loc);
+            check_unknown_name(c, n->a->text, n->a->loc);
         return NULL;
     }
     struct expr *e = access_binding(c, b, n, &reaches);
@@ -613,8 +613,8 @@ struct expr *check_member(struct checker *c, const struct node *n)
         if (n->a->kind == N_NAME && strcmp(n->a->text, "device") == 0)
             device_error(c, n);
         else if (n->a->kind == N_NAME) {
-            unknown_base(c, n->a->text, n->text, n->a->loc);
-            fix_block_extent(c, n);
+            check_unknown_base(c, n->a->text, n->text, n->a->loc);
+            check_fix_block_extent(c, n);
         }
         return NULL;
     }
@@ -696,15 +696,15 @@ static bool assignable(struct checker *c, const struct expr *e, const struct nod
     if (n->kind == N_ACCESS)
         diag_error(c->diag, n->loc,
                    "`%s` is an element of a table, which is constant: it cannot be %s",
-                   source_snippet(c, n->loc), why);
+                   check_source_snippet(c, n->loc), why);
     else
-        diag_error(c->diag, n->loc, "`%s` cannot be %s", source_snippet(c, n->loc), why);
+        diag_error(c->diag, n->loc, "`%s` cannot be %s", check_source_snippet(c, n->loc), why);
     return false;
 }
 
-struct expr *take_by(struct checker *c, const struct node *n, struct expr *e)
+struct expr *check_take_by(struct checker *c, const struct node *n, struct expr *e)
 {
-    e = take_peer(c, n, e);
+    e = check_take_peer(c, n, e);
     if (!e || !n->by)
         return e;
     bool view = e->op == OP_ACCESS && e->sym->storage == ST_VIEW;
@@ -720,7 +720,7 @@ struct expr *take_by(struct checker *c, const struct node *n, struct expr *e)
                    e->sym->name);
     else
         diag_error(c->diag, n->by->loc, "`by(…)` says how a part of a view is moved; `%s` is not",
-                   source_snippet(c, n->loc));
+                   check_source_snippet(c, n->loc));
     diag_note(c->diag, n->by->loc, "leave it out");
     diag_fix(c->diag, n->by->loc, "%s", "");
     return NULL;
@@ -737,9 +737,9 @@ struct expr *check_target(struct checker *c, const struct node *n, const char *w
                    "`else` is for reads; elements written past the edge are not stored");
         return NULL;
     }
-    const struct binding *b = n->kind == N_NAME ? lookup_name(c, n->text) : NULL;
+    const struct binding *b = n->kind == N_NAME ? check_lookup_name(c, n->text) : NULL;
     if (b && b->kind == BIND_SYM && b->sym->is_pointer)
         return check_name(c, n); /* reports */
-    struct expr *e = take_by(c, n, n->kind == N_NAME ? check_name(c, n) : check_access(c, n));
+    struct expr *e = check_take_by(c, n, n->kind == N_NAME ? check_name(c, n) : check_access(c, n));
     return e && assignable(c, e, n, why) ? e : NULL;
 }

@@ -78,7 +78,7 @@ static void without_value(struct assigned *w, const struct expr *e)
 {
     struct checker *c = w->c;
     const struct sym *s = e->sym;
-    const char *name = s->loc.source ? source_snippet(c, s->loc) : s->name;
+    const char *name = s->loc.source ? check_source_snippet(c, s->loc) : s->name;
     diag_error(c->diag, e->loc, "`%s` is read before it has a value", name);
     diag_note(c->diag, s->loc, "declared here without a value: `= 0` starts from zero");
     for (const struct inlining *i = w->inlined[w->number[s->index]]; i; i = i->outer)
@@ -93,7 +93,7 @@ static enum evaluation evaluation(struct checker *c, const struct expr *e, int a
     if (arg == 0 || !(chooses || e->op == OP_LAND || e->op == OP_LOR))
         return ALWAYS;
     bool truth = chooses ? arg == 1 : e->op == OP_LAND;
-    return rules_out(c, e->args[0], truth) ? NEVER : SOMETIMES;
+    return check_rules_out(c, e->args[0], truth) ? NEVER : SOMETIMES;
 }
 
 static void read_values(struct assigned *w, const struct expr *e);
@@ -146,12 +146,12 @@ static void walk_if(struct assigned *w, const struct stmt *s)
     bool *before = NULL, *then = w->has;
     if (s->otherwise)
         before = arena_copy(w->c->arena, w->has, w->count * sizeof *before);
-    if (!rules_out(w->c, s->condition, true))
+    if (!check_rules_out(w->c, s->condition, true))
         walk_branch(w, s->body);
     if (!before)
         return;
     w->has = before;
-    if (!rules_out(w->c, s->condition, false))
+    if (!check_rules_out(w->c, s->condition, false))
         walk_branch(w, s->otherwise);
     for (size_t i = 0; i < w->count; i++)
         w->has[i] = w->has[i] || then[i];
@@ -172,7 +172,7 @@ static bool never_turns(struct checker *c, const struct stmt *loop)
     const struct expr *e = loop->condition;
     struct literal side[2], holds;
     if (!e || e->count != 2 || op_table[e->op].class != CLASS_COMPARE)
-        return rules_out(c, e, true);
+        return check_rules_out(c, e, true);
     return at_first(loop, e->args[0], &side[0]) && at_first(loop, e->args[1], &side[1]) &&
            eval_op(e->op, e->args[0]->type.dtype, side, 2, &holds) && holds.i == 0;
 }

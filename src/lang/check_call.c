@@ -9,7 +9,7 @@
 
 /* --- arguments --- */
 
-int call_argument_count(const struct node *n)
+int check_call_argument_count(const struct node *n)
 {
     int count = 0;
     for (const struct node *a = n->list; a; a = a->next)
@@ -17,7 +17,7 @@ int call_argument_count(const struct node *n)
     return count;
 }
 
-const struct node *call_argument(const struct node *n, int i)
+const struct node *check_call_argument(const struct node *n, int i)
 {
     for (const struct node *a = n->list; a; a = a->next)
         if (a->kind != N_NAMED && i-- == 0)
@@ -63,7 +63,7 @@ static bool named_ok(struct checker *c, const struct node *n, const char *const 
 bool check_arguments(struct checker *c, const struct node *n, int low, int high,
                      const char *const *names, const char *form)
 {
-    int count = call_argument_count(n);
+    int count = check_call_argument_count(n);
     bool good = named_ok(c, n, names);
     if (count >= low && (high < 0 || count <= high))
         return good;
@@ -100,12 +100,12 @@ static bool integers_only(struct checker *c, enum op op, struct expr **args, int
     if (op != OP_CDIV && op != OP_POW2_CEIL)
         return true;
     for (int i = 0; i < count; i++) {
-        bool is_float =
-            is_untyped(args[i]) ? args[i]->literal.is_float : dtype_is_float(args[i]->type.dtype);
+        bool is_float = check_is_untyped(args[i]) ? args[i]->literal.is_float
+                                                  : dtype_is_float(args[i]->type.dtype);
         if (!is_float)
             continue;
         diag_error(c->diag, args[i]->loc, "`%s` is for integers, this is %s", op_table[op].text,
-                   type_name(c, args[i]));
+                   check_type_name(c, args[i]));
         if (op == OP_CDIV)
             diag_note(c->diag, args[i]->loc, "for floats write `ceil(a / b)`");
         return false;
@@ -116,7 +116,7 @@ static bool integers_only(struct checker *c, enum op op, struct expr **args, int
 static bool all_literals(struct expr **args, int count)
 {
     for (int i = 0; i < count; i++)
-        if (!is_untyped(args[i]))
+        if (!check_is_untyped(args[i]))
             return false;
     return true;
 }
@@ -128,8 +128,8 @@ static struct expr *make_elementwise(struct checker *c, enum op op, struct loc l
     if (!integers_only(c, op, args, count))
         return NULL;
     if (all_literals(args, count))
-        return make_fold(c, op, loc, args, count);
-    if (!join_operands(c, loc, args, count, &t))
+        return check_make_fold(c, op, loc, args, count);
+    if (!check_join_operands(c, loc, args, count, &t))
         return NULL;
     int64_t divisor;
     bool evaluated = c->never == 0;
@@ -140,7 +140,7 @@ static struct expr *make_elementwise(struct checker *c, enum op op, struct loc l
     struct expr *e = expr_new(c->kernel, op, args[0]->type, loc, count);
     struct expr so_far = *args[0];
     for (int i = 0; i < count; i++) {
-        if (!join_shapes(c, loc, &so_far, args[i], &so_far.type))
+        if (!check_join_shapes(c, loc, &so_far, args[i], &so_far.type))
             return NULL;
         e->args[i] = args[i];
     }
@@ -160,7 +160,7 @@ static struct expr *check_elementwise(struct checker *c, const struct node *n, e
     shape.dtype = DT_NONE;
     bool good = true;
     for (int i = 0; i < arity; i++) {
-        args[i] = check_expr(c, call_argument(n, i), &shape);
+        args[i] = check_expr(c, check_call_argument(n, i), &shape);
         good = good && args[i];
     }
     return good ? make_elementwise(c, op, n->loc, args, arity) : NULL;
@@ -176,15 +176,15 @@ static struct expr *check_pow(struct checker *c, const struct node *n, const str
         return NULL;
     shape.dtype = DT_NONE;
     for (int i = 0; i < 2; i++)
-        args[i] = check_expr(c, call_argument(n, i), &shape);
+        args[i] = check_expr(c, check_call_argument(n, i), &shape);
     if (!args[0] || !args[1])
         return NULL;
     if (all_literals(args, 2))
-        args[0] = adapt_literal(c, args[0], DT_F32);
-    if (!join_operands(c, n->loc, args, 2, &t))
+        args[0] = check_adapt_literal(c, args[0], DT_F32);
+    if (!check_join_operands(c, n->loc, args, 2, &t))
         return NULL;
     for (int i = 0; i < 2 && !dtype_is_float(t); i++)
-        args[i] = cast_to(c, args[i], DT_F32);
+        args[i] = check_cast_to(c, args[i], DT_F32);
     return make_elementwise(c, OP_POW, n->loc, args, 2);
 }
 
@@ -195,13 +195,13 @@ static struct expr *check_float_function(struct checker *c, const struct node *n
         return NULL;
     struct type shape = want ? *want : type_scalar(DT_NONE);
     shape.dtype = DT_NONE;
-    struct expr *a = check_expr(c, call_argument(n, 0), &shape);
+    struct expr *a = check_expr(c, check_call_argument(n, 0), &shape);
     if (!a)
         return NULL;
-    if (is_untyped(a))
-        a = adapt_literal(c, a, DT_F32);
+    if (check_is_untyped(a))
+        a = check_adapt_literal(c, a, DT_F32);
     else if (!dtype_is_float(a->type.dtype))
-        a = cast_to(c, a, DT_F32);
+        a = check_cast_to(c, a, DT_F32);
     return a ? expr_unary(c->kernel, op, a->type, n->loc, a) : NULL;
 }
 
@@ -212,18 +212,18 @@ static struct expr *check_philox(struct checker *c, const struct node *n, const 
     static const enum dtype types[] = {DT_U64, DT_U64, DT_U32};
     if (!check_arguments(c, n, 2, 3, NULL, "philox(seed, offset)` or `philox(seed, offset, word)"))
         return NULL;
-    int count = call_argument_count(n);
+    int count = check_call_argument_count(n);
     struct expr *e = expr_new(c->kernel, OP_PHILOX, type_scalar(DT_U32), n->loc, count);
     struct expr so_far = {.type = type_scalar(DT_U32), .loc = n->loc};
     struct type shape = want ? *want : type_scalar(DT_NONE);
     shape.dtype = DT_NONE;
     for (int i = 0; i < count; i++) {
-        struct expr *a = check_expr(c, call_argument(n, i), &shape);
-        a = a && is_untyped(a) ? adapt_literal(c, a, types[i]) : a;
+        struct expr *a = check_expr(c, check_call_argument(n, i), &shape);
+        a = a && check_is_untyped(a) ? check_adapt_literal(c, a, types[i]) : a;
         if (!a)
             return NULL;
         if (dtype_is_float(a->type.dtype)) {
-            diag_error(c->diag, a->loc, "philox takes integers, this is %s", type_name(c, a));
+            diag_error(c->diag, a->loc, "philox takes integers, this is %s", check_type_name(c, a));
             return NULL;
         }
         int64_t word;
@@ -233,8 +233,8 @@ static struct expr *check_philox(struct checker *c, const struct node *n, const 
                        (long long)word);
             return NULL;
         }
-        e->args[i] = cast_to(c, a, types[i]);
-        if (!join_shapes(c, n->loc, &so_far, e->args[i], &so_far.type))
+        e->args[i] = check_cast_to(c, a, types[i]);
+        if (!check_join_shapes(c, n->loc, &so_far, e->args[i], &so_far.type))
             return NULL;
     }
     e->type = so_far.type;
@@ -254,7 +254,7 @@ bool check_axis(struct checker *c, const struct node *n, const struct expr *x, b
         return true;
     }
     if (!a && needed) {
-        diag_error(c->diag, n->loc, "along which axis of %s?", type_name(c, x));
+        diag_error(c->diag, n->loc, "along which axis of %s?", check_type_name(c, x));
         diag_note(c->diag, n->loc, "write `axis = 0` for the first, `axis = %d` for the last",
                   x->type.rank - 1);
         return false;
@@ -262,11 +262,11 @@ bool check_axis(struct checker *c, const struct node *n, const struct expr *x, b
     if (!a)
         return true;
     int64_t v;
-    if (!constant_int(c, a, "an axis", &v))
+    if (!check_constant_int(c, a, "an axis", &v))
         return false;
     if (v < 0 || v >= x->type.rank) {
         diag_error(c->diag, a->loc, "there is no axis %lld: %s has axes 0 to %d", (long long)v,
-                   type_name(c, x), x->type.rank - 1);
+                   check_type_name(c, x), x->type.rank - 1);
         if (v < 0 && v >= -x->type.rank)
             diag_note(c->diag, a->loc, "axes are counted from the first: write `axis = %d`",
                       x->type.rank + (int)v);
@@ -284,9 +284,9 @@ static enum dtype sum_type(enum dtype t)
     return dtype_is_float(t) ? DT_F32 : DT_I32;
 }
 
-struct expr *reduction_operand(struct checker *c, const struct node *n, enum op op)
+struct expr *check_reduction_operand(struct checker *c, const struct node *n, enum op op)
 {
-    struct expr *x = check_operand(c, call_argument(n, 0));
+    struct expr *x = check_operand(c, check_call_argument(n, 0));
     if (!x)
         return NULL;
     if (x->type.rank == 0) {
@@ -299,15 +299,15 @@ struct expr *reduction_operand(struct checker *c, const struct node *n, enum op 
                 c->diag, n->loc,
                 "over the threads of a block: `shared %s s[%d]; s[thread.x] = v; sync();`, and "
                 "then `%s(s)`",
-                is_untyped(x) ? "f32" : dtype_table[x->type.dtype].name,
+                check_is_untyped(x) ? "f32" : dtype_table[x->type.dtype].name,
                 kernel_block_threads(c->kernel), n->text);
         return NULL;
     }
     if (op == OP_REDUCE_ANY || op == OP_REDUCE_ALL)
-        return to_bool(c, x);
+        return check_to_bool(c, x);
     if (op == OP_REDUCE_SUM)
-        return cast_to(c, x, sum_type(x->type.dtype));
-    return x->type.dtype == DT_BOOL ? cast_to(c, x, DT_I32) : x;
+        return check_cast_to(c, x, sum_type(x->type.dtype));
+    return x->type.dtype == DT_BOOL ? check_cast_to(c, x, DT_I32) : x;
 }
 
 static struct expr *check_reduce(struct checker *c, const struct node *n, enum op op)
@@ -316,7 +316,7 @@ static struct expr *check_reduce(struct checker *c, const struct node *n, enum o
     const char *form = arena_printf(c->arena, "%s(x)` or `%s(x, axis = 1)", n->text, n->text);
     if (!check_arguments(c, n, 1, 1, names, form))
         return NULL;
-    struct expr *x = reduction_operand(c, n, op);
+    struct expr *x = check_reduction_operand(c, n, op);
     int axis;
     if (!x || !check_axis(c, n, x, false, &axis))
         return NULL;
@@ -346,7 +346,7 @@ static enum op scan_operation(struct checker *c, const struct node *n)
     diag_error(c->diag, n->loc,
                "a scan has one of the operations add, mul, min, max, and, or, xor");
     const char *near =
-        n->kind == N_NAME ? nearest_name(n->text, names, sizeof names / sizeof names[0]) : NULL;
+        n->kind == N_NAME ? text_nearest(n->text, names, sizeof names / sizeof names[0]) : NULL;
     if (near)
         diag_near(c->diag, n->loc, near);
     return OP_COUNT;
@@ -358,19 +358,20 @@ static struct expr *scan_operand(struct checker *c, const struct node *n, enum o
     if (!x)
         return NULL;
     if (x->type.rank == 0) {
-        diag_error(c->diag, expr_place(c, x),
+        diag_error(c->diag, check_expr_place(c, x),
                    "a scan runs along an axis of a tile, and this is a scalar");
         return NULL;
     }
     enum dtype t = x->type.dtype;
     if (op_table[op].class == CLASS_BITWISE && dtype_is_float(t)) {
-        diag_error(c->diag, expr_place(c, x), "this scan is for integers and bool, `%s` is %s",
-                   expr_snippet(c, x), type_name(c, x));
+        diag_error(c->diag, check_expr_place(c, x),
+                   "this scan is for integers and bool, `%s` is %s", check_expr_snippet(c, x),
+                   check_type_name(c, x));
         return NULL;
     }
     if (op == OP_ADD || op == OP_MUL)
-        return cast_to(c, x, sum_type(t));
-    return t == DT_BOOL && op_table[op].class != CLASS_BITWISE ? cast_to(c, x, DT_I32) : x;
+        return check_cast_to(c, x, sum_type(t));
+    return t == DT_BOOL && op_table[op].class != CLASS_BITWISE ? check_cast_to(c, x, DT_I32) : x;
 }
 
 /* Checks scan(op, x, axis = c [, exclusive = true]). */
@@ -379,16 +380,16 @@ static struct expr *check_scan(struct checker *c, const struct node *n)
     static const char *const names[] = {"axis", "exclusive", NULL};
     if (!check_arguments(c, n, 2, 2, names, "scan(add, x, axis = 0)"))
         return NULL;
-    enum op op = scan_operation(c, call_argument(n, 0));
+    enum op op = scan_operation(c, check_call_argument(n, 0));
     if (op == OP_COUNT)
         return NULL;
-    struct expr *x = scan_operand(c, call_argument(n, 1), op);
+    struct expr *x = scan_operand(c, check_call_argument(n, 1), op);
     int axis;
     bool exclusive = false;
     if (!x || !check_axis(c, n, x, true, &axis))
         return NULL;
     const struct node *flag = named_argument(n, "exclusive");
-    if (flag && !constant_condition(c, flag, "`exclusive`", &exclusive))
+    if (flag && !check_constant_condition(c, flag, "`exclusive`", &exclusive))
         return NULL;
     struct expr *e = expr_unary(c->kernel, OP_SCAN, x->type, n->loc, x);
     e->axis = axis;
@@ -408,7 +409,7 @@ static struct expr *check_bytes(struct checker *c, const struct node *n)
     bool hoistable = c->hoistable, any_extent = c->any_extent;
     c->hoistable = false;
     c->any_extent = true;
-    struct expr *x = check_operand(c, call_argument(n, 0));
+    struct expr *x = check_operand(c, check_call_argument(n, 0));
     c->hoistable = hoistable;
     c->any_extent = any_extent;
     if (!x)
@@ -416,10 +417,10 @@ static struct expr *check_bytes(struct checker *c, const struct node *n)
     for (int i = 0; i < x->type.rank; i++)
         if (x->type.extent[i] == EXTENT_RUNTIME) {
             diag_error(c->diag, n->loc, "the size of `%s` is not known while compiling",
-                       expr_snippet(c, x));
+                       check_expr_snippet(c, x));
             return NULL;
         }
-    if (!check_size(c, &x->type, expr_place(c, x)))
+    if (!check_size(c, &x->type, check_expr_place(c, x)))
         return NULL;
     return expr_int(c->kernel, DT_NONE, type_bytes(&x->type), n->loc);
 }
@@ -427,7 +428,7 @@ static struct expr *check_bytes(struct checker *c, const struct node *n)
 /* Returns the op of a call. MAX and REDUCE_MAX share a name: a call with two operands is MAX. */
 static enum op find_op(const struct node *n)
 {
-    int count = call_argument_count(n);
+    int count = check_call_argument_count(n);
     enum op op = op_by_text(n->text, FORM_CALL, -1), exact = op_by_text(n->text, FORM_CALL, count);
     if (op == OP_MIN || op == OP_MAX)
         return count == 1 && exact != OP_COUNT ? exact : op;
@@ -439,7 +440,7 @@ static struct expr *check_arith(struct checker *c, const struct node *n, enum op
                                 const struct type *want)
 {
     struct expr *e = check_elementwise(c, n, op, want);
-    const struct node *second = call_argument(n, 1);
+    const struct node *second = check_call_argument(n, 1);
     if ((op == OP_MAX || op == OP_MIN) && e && e->type.rank > 0 && second &&
         second->kind == N_INT && (second->i == 0 || second->i == 1))
         c->axis_like = n->loc;
@@ -461,10 +462,10 @@ struct expr *check_call(struct checker *c, const struct node *n, const struct ty
         return check_bytes(c, n);
     enum op op = find_op(n);
     if (op == OP_COUNT) {
-        unknown_call(c, n);
+        check_unknown_call(c, n);
         return NULL;
     }
-    if (is_shape_call(op))
+    if (check_is_shape_call(op))
         return check_shape_call(c, n, op, want);
     if (op == OP_ARRIVE)
         return check_arrive(c, n, want);
@@ -488,6 +489,6 @@ struct expr *check_call(struct checker *c, const struct node *n, const struct ty
     case OP_RANDN:
     case OP_RANDINT: return check_random(c, n, op, want);
     case OP_SCAN: return check_scan(c, n);
-    default: unknown_call(c, n); return NULL;
+    default: check_unknown_call(c, n); return NULL;
     }
 }

@@ -18,7 +18,7 @@ void check_cluster(struct checker *c, const struct node *cluster)
             diag_error(c->diag, n->loc, "a cluster has up to three extents");
             return;
         }
-        if (!constant_in(c, n, "the number of blocks of a cluster", 1, LANG_MOST_CLUSTER, &v))
+        if (!check_constant_in(c, n, "the number of blocks of a cluster", 1, LANG_MOST_CLUSTER, &v))
             return;
         size[axis] = v;
         total *= v;
@@ -50,7 +50,7 @@ static bool has_cluster(struct checker *c, struct loc at, const char *what)
     return false;
 }
 
-bool has_no_cluster(struct checker *c, const struct node *n)
+bool check_has_no_cluster(struct checker *c, const struct node *n)
 {
     if (c->kernel->cluster[0] == 0)
         return true;
@@ -61,7 +61,7 @@ bool has_no_cluster(struct checker *c, const struct node *n)
     return false;
 }
 
-struct expr *take_peer(struct checker *c, const struct node *n, struct expr *e)
+struct expr *check_take_peer(struct checker *c, const struct node *n, struct expr *e)
 {
     int64_t rank;
     if (!e || !n->peer)
@@ -69,7 +69,8 @@ struct expr *take_peer(struct checker *c, const struct node *n, struct expr *e)
     if (!has_cluster(c, n->loc, "peer"))
         return NULL;
     if (e->op != OP_ACCESS || (e->sym->storage != ST_SHARED && e->sym->storage != ST_MBARRIER)) {
-        diag_error(c->diag, n->loc, "`%s` is neither a shared tile nor an mbarrier", place_text(n));
+        diag_error(c->diag, n->loc, "`%s` is neither a shared tile nor an mbarrier",
+                   check_place_text(n));
         diag_note(c->diag, n->loc, "only these of another block can be used: `peer(sa[s], rank)`");
         return NULL;
     }
@@ -83,13 +84,13 @@ struct expr *take_peer(struct checker *c, const struct node *n, struct expr *e)
         return NULL;
     }
     e->args = arena_array(c->kernel->arena, struct expr *, 1);
-    e->args[0] = cast_to(c, value, DT_I32);
+    e->args[0] = check_cast_to(c, value, DT_I32);
     e->count = 1;
     e->loc = n->loc;
     return e;
 }
 
-bool is_own_place(struct checker *c, const struct node *n, const char *what)
+bool check_is_own_place(struct checker *c, const struct node *n, const char *what)
 {
     if (!n || !n->peer)
         return true;
@@ -121,7 +122,7 @@ struct expr *check_multicast(struct checker *c, const struct node *n)
         diag_note(c->diag, n->peer->loc, "all of them are `multicast(%d)`", (1 << blocks) - 1);
         return NULL;
     }
-    return cast_to(c, value, DT_I32);
+    return check_cast_to(c, value, DT_I32);
 }
 
 void check_cluster_sync(struct checker *c, const struct node *n)

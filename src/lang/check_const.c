@@ -22,14 +22,14 @@ static int compare_constants(const void *a, const void *b)
 /* Puts the constants after the parameters and before all other symbols, in the order of the
  * module, local constants last. So the printed kernel, when parsed again, has them in the same
  * order. */
-void link_constants(struct checker *c)
+void check_link_constants(struct checker *c)
 {
     struct kernel *k = c->kernel;
     size_t count = c->made.count;
     struct constant *sorted = arena_array(c->arena, struct constant, count + 1);
     for (size_t i = 0; i < count; i++) {
         struct sym *s = c->made.data[i];
-        sorted[i] = (struct constant){s, sym_info(c, s)->order, (int)i};
+        sorted[i] = (struct constant){s, check_sym_info(c, s)->order, (int)i};
     }
     qsort(sorted, count, sizeof *sorted, compare_constants);
     struct sym *others = NULL, **last_param = &k->symbols, **last_other = &others, *next;
@@ -56,9 +56,9 @@ static struct sym *make_named(struct checker *c, const char *name, enum storage 
     /* The constant is printed next to the kernel, so it cannot have the kernel's name. */
     if (strcmp(name, c->kernel->name) == 0)
         name = arena_printf(c->arena, "%s_1", name);
-    struct sym *s = declare_hidden(c, name, storage, type, loc);
+    struct sym *s = check_declare_hidden(c, name, storage, type, loc);
     s->is_const = true;
-    sym_info(c, s)->order = order;
+    check_sym_info(c, s)->order = order;
     vec_push(c->arena, &c->made, s);
     return s;
 }
@@ -72,10 +72,10 @@ static struct sym *make_constant(struct checker *c, const char *name, struct typ
     return s;
 }
 
-struct sym *const_local(struct checker *c, const char *name, struct type type, struct loc loc,
-                        struct literal value)
+struct sym *check_const_local(struct checker *c, const char *name, struct type type, struct loc loc,
+                              struct literal value)
 {
-    struct binding *b = bind_name(c, name, loc, BIND_SYM);
+    struct binding *b = check_bind_name(c, name, loc, BIND_SYM);
     if (!b)
         return NULL;
     b->sym = make_constant(c, name, type, loc, value, INT_MAX);
@@ -99,11 +99,13 @@ static bool one_value(struct filling *f, const struct node *n)
     struct type want = type_scalar(f->type.dtype);
     struct expr *e = check_expr(c, n, &want);
     if (e && e->type.rank > 0) {
-        diag_error(c->diag, n->loc, "a value of a table is a scalar, this is %s", type_name(c, e));
+        diag_error(c->diag, n->loc, "a value of a table is a scalar, this is %s",
+                   check_type_name(c, e));
         return false;
     }
-    e = e ? convert_to(c, e, f->type.dtype, arena_printf(c->arena, "`%s`", f->decl->text)) : NULL;
-    return e && constant_value(c, e, "a value of a table", &f->values[f->count++]);
+    e = e ? check_convert_to(c, e, f->type.dtype, arena_printf(c->arena, "`%s`", f->decl->text))
+          : NULL;
+    return e && check_constant_value(c, e, "a value of a table", &f->values[f->count++]);
 }
 
 static bool fill_values(struct filling *f, const struct node *list, int axis)
@@ -139,7 +141,7 @@ static bool fill_values(struct filling *f, const struct node *list, int axis)
 }
 
 /* Makes the symbol of a table. It has one axis, whatever shape the table was declared with;
- * sym_info has the declared shape. */
+ * check_sym_info has the declared shape. */
 static struct sym *make_table(struct checker *c, const struct node *n, int order)
 {
     struct filling f = {.c = c, .decl = n};
@@ -159,21 +161,21 @@ static struct sym *make_table(struct checker *c, const struct node *n, int order
     struct sym *s =
         make_named(c, n->text, ST_TABLE, type_tile(f.type.dtype, 1, &count), n->loc, order);
     s->table = f.values;
-    sym_info(c, s)->shape = f.type;
+    check_sym_info(c, s)->shape = f.type;
     return s;
 }
 
-void table_local(struct checker *c, const struct node *n)
+void check_table_local(struct checker *c, const struct node *n)
 {
     bool hoistable = c->hoistable;
     c->hoistable = false;
     struct sym *s = make_table(c, n, INT_MAX);
     c->hoistable = hoistable;
-    struct binding *b = s ? bind_name(c, n->text, n->loc, BIND_SYM) : NULL;
+    struct binding *b = s ? check_bind_name(c, n->text, n->loc, BIND_SYM) : NULL;
     if (b)
         b->sym = s;
     else
-        poison_name(c, n->text, n->loc);
+        check_poison_name(c, n->text, n->loc);
 }
 
 /* --- why a value is not known --- */
@@ -194,13 +196,13 @@ static void note_unknown_sym(struct checker *c, const struct expr *e)
             "`%s` is known only when the kernel is launched; with `static %s %s` its value is "
             "compiled in",
             s->name, type, s->name);
-    } else if (s->storage == ST_SCALAR && s->is_const && sym_info(c, s)->init)
-        note_unknown(c, sym_info(c, s)->init);
+    } else if (s->storage == ST_SCALAR && s->is_const && check_sym_info(c, s)->init)
+        note_unknown(c, check_sym_info(c, s)->init);
     else if (s->storage == ST_SCALAR)
         diag_note(c->diag, s->loc, "`%s` is a variable; a value known while compiling is `const`",
                   s->name);
     else
-        diag_note(c->diag, e->loc, "`%s` is %s", s->name, storage_text(s));
+        diag_note(c->diag, e->loc, "`%s` is %s", s->name, check_storage_text(s));
 }
 
 /* Points at the first part of e whose value is not known. */
@@ -208,7 +210,7 @@ static void note_unknown(struct checker *c, const struct expr *e)
 {
     struct literal ignored;
     for (int i = 0; i < e->count; i++)
-        if (!is_untyped(e->args[i]) && !eval_scalar(e->args[i], NULL, &ignored)) {
+        if (!check_is_untyped(e->args[i]) && !eval_scalar(e->args[i], NULL, &ignored)) {
             note_unknown(c, e->args[i]);
             return;
         }
@@ -229,7 +231,8 @@ static void note_unknown(struct checker *c, const struct expr *e)
 
 /* --- values --- */
 
-bool constant_value(struct checker *c, const struct expr *e, const char *what, struct literal *out)
+bool check_constant_value(struct checker *c, const struct expr *e, const char *what,
+                          struct literal *out)
 {
     if (!eval_scalar(e, NULL, out)) {
         diag_error(c->diag, e->loc, "%s must be known while compiling", what);
@@ -247,14 +250,14 @@ bool constant_value(struct checker *c, const struct expr *e, const char *what, s
     return true;
 }
 
-bool constant_int(struct checker *c, const struct node *n, const char *what, int64_t *out)
+bool check_constant_int(struct checker *c, const struct node *n, const char *what, int64_t *out)
 {
     bool hoistable = c->hoistable;
     c->hoistable = false;
     struct expr *e = check_scalar_int(c, n, what);
     c->hoistable = hoistable;
     struct literal value;
-    if (!e || !constant_value(c, e, what, &value))
+    if (!e || !check_constant_value(c, e, what, &value))
         return false;
     *out = value.i;
     if (e->type.dtype == DT_U64 && value.i < 0) {
@@ -264,10 +267,10 @@ bool constant_int(struct checker *c, const struct node *n, const char *what, int
     return true;
 }
 
-bool constant_in(struct checker *c, const struct node *n, const char *what, int64_t low,
-                 int64_t high, int64_t *out)
+bool check_constant_in(struct checker *c, const struct node *n, const char *what, int64_t low,
+                       int64_t high, int64_t *out)
 {
-    if (!constant_int(c, n, what, out))
+    if (!check_constant_int(c, n, what, out))
         return false;
     if (*out >= low && *out <= high)
         return true;
@@ -285,11 +288,11 @@ static struct expr *condition_alone(struct checker *c, const struct node *condit
     return e;
 }
 
-bool constant_condition(struct checker *c, const struct node *n, const char *what, bool *out)
+bool check_constant_condition(struct checker *c, const struct node *n, const char *what, bool *out)
 {
     struct expr *e = condition_alone(c, n);
     struct literal value;
-    if (!e || !constant_value(c, e, what, &value))
+    if (!e || !check_constant_value(c, e, what, &value))
         return false;
     *out = value.i != 0;
     return true;
@@ -330,11 +333,12 @@ static struct expr *constant_init(struct checker *c, const struct entry *e, enum
     struct type want = type_scalar(t);
     struct expr *init = check_expr(c, e->node->init, &want);
     if (init && init->type.rank > 0) {
-        diag_error(c->diag, init->loc, "a constant is a scalar, this is %s", type_name(c, init));
+        diag_error(c->diag, init->loc, "a constant is a scalar, this is %s",
+                   check_type_name(c, init));
         return NULL;
     }
-    init = init ? convert_to(c, init, t, arena_printf(c->arena, "`%s`", e->name)) : NULL;
-    if (!init || !constant_value(c, init, "a constant's value", value))
+    init = init ? check_convert_to(c, init, t, arena_printf(c->arena, "`%s`", e->name)) : NULL;
+    if (!init || !check_constant_value(c, init, "a constant's value", value))
         return NULL;
     return init;
 }
@@ -376,7 +380,7 @@ static void make_tuned(struct checker *c, const struct entry *e, struct loc used
     slot->sym->is_tuned = true;
 }
 
-struct sym *const_sym(struct checker *c, const struct entry *e, struct loc used)
+struct sym *check_const_sym(struct checker *c, const struct entry *e, struct loc used)
 {
     struct const_slot *slot = &c->consts[e->index];
     if (slot->state == CONST_BUSY) {
@@ -397,12 +401,12 @@ struct sym *const_sym(struct checker *c, const struct entry *e, struct loc used)
 static const struct expr *never_known(struct checker *c, const struct expr *e)
 {
     struct literal ignored;
-    if (is_untyped(e) || eval_scalar(e, NULL, &ignored))
+    if (check_is_untyped(e) || eval_scalar(e, NULL, &ignored))
         return NULL;
     const struct sym *s = e->op == OP_REF ? e->sym : NULL;
     if (s && s->storage == ST_PARAM && s->is_static)
         return NULL;
-    struct sym_info *info = s && s->storage == ST_SCALAR ? sym_info(c, s) : NULL;
+    struct sym_info *info = s && s->storage == ST_SCALAR ? check_sym_info(c, s) : NULL;
     if (info && info->init) {
         const struct expr *part = info->waits ? NULL : never_known(c, info->init);
         info->waits = !part;
@@ -413,7 +417,8 @@ static const struct expr *never_known(struct checker *c, const struct expr *e)
         const struct expr *part = never_known(c, e->args[i]);
         if (part)
             return part;
-        waits = waits || (!is_untyped(e->args[i]) && !eval_scalar(e->args[i], NULL, &ignored));
+        waits =
+            waits || (!check_is_untyped(e->args[i]) && !eval_scalar(e->args[i], NULL, &ignored));
     }
     return waits ? NULL : e;
 }
@@ -442,9 +447,9 @@ static void condition_fails(struct checker *c, const struct node *n, const struc
         diag_error(c->diag, at, "%s", n->text);
     else if (n->kind == N_REQUIRE && module_is_tuned(c->arena, c->module, n))
         diag_error(c->diag, at, "these tuned values are not allowed: `%s` does not hold",
-                   source_snippet(c, at));
+                   check_source_snippet(c, at));
     else
-        diag_error(c->diag, at, "`%s` does not hold", source_snippet(c, at));
+        diag_error(c->diag, at, "`%s` does not hold", check_source_snippet(c, at));
     note_values(c, e, &notes);
 }
 
@@ -455,7 +460,7 @@ static void condition_unknown(struct checker *c, const struct node *n, const str
     note_unknown(c, part);
     if (c->names.newest) /* the conditions of a module see no local names */
         diag_note(c->diag, at, "for a condition at run time write `assume(%s)`: cpu checks it",
-                  source_snippet(c, at));
+                  check_source_snippet(c, at));
 }
 
 void check_stated(struct checker *c, const struct node *n, bool must_hold)

@@ -39,9 +39,9 @@ static bool note_slice(struct checker *c, const char *name, const struct expr *v
             text_printf(&slice, " +: %lld", (long long)value->type.extent[axis]);
         text_add(&slice, "]");
     }
-    struct loc place = expr_place(c, value);
+    struct loc place = check_expr_place(c, value);
     diag_note(c->diag, place, "to write all of it: `%s = %s`", slice.data,
-              place.source ? source_snippet(c, place) : "…");
+              place.source ? check_source_snippet(c, place) : "…");
     return true;
 }
 
@@ -53,7 +53,7 @@ static void note_missing_extents(struct checker *c, const struct type *to, const
         return;
     struct type type = value->type;
     type.dtype = to->dtype;
-    diag_note(c->diag, expr_place(c, value), "to keep all of it declare a tile: `reg %s x%s`",
+    diag_note(c->diag, check_expr_place(c, value), "to keep all of it declare a tile: `reg %s x%s`",
               dtype_table[to->dtype].name,
               type_text(c->arena, &type) + strlen(dtype_table[to->dtype].name));
 }
@@ -63,7 +63,7 @@ static void note_missing_extents(struct checker *c, const struct type *to, const
 static bool note_axis_left(struct checker *c, const struct type *to, const struct expr *value)
 {
     const struct type *from = &value->type;
-    struct loc at = expr_place(c, value);
+    struct loc at = check_expr_place(c, value);
     int axis = 0, next = 0;
     while (axis < to->rank && from->extent[axis] == to->extent[axis])
         axis++;
@@ -76,7 +76,7 @@ static bool note_axis_left(struct checker *c, const struct type *to, const struc
     if (next < to->rank)
         return false;
     diag_note(c->diag, at, "a reduction keeps its axis with extent 1; to drop it: `reshape(%s%s)`",
-              at.length > 60 ? "…" : source_snippet(c, at), shape.data);
+              at.length > 60 ? "…" : check_source_snippet(c, at), shape.data);
     return true;
 }
 
@@ -97,21 +97,22 @@ static bool note_axis_within(struct checker *c, const struct type *to, const str
     return noted;
 }
 
-bool value_shape_fits(struct checker *c, const struct expr *value, const struct type *to,
-                      const char *name, struct loc declared)
+bool check_value_shape_fits(struct checker *c, const struct expr *value, const struct type *to,
+                            const char *name, struct loc declared)
 {
-    if (is_untyped(value) || broadcasts_to(to, &value->type))
+    if (check_is_untyped(value) || check_broadcasts_to(to, &value->type))
         return true;
-    struct loc at = expr_place(c, value);
-    shape_error(c, at, arena_printf(c->arena, "`%s`", name), to,
-                at.source ? arena_printf(c->arena, "`%s`", source_snippet(c, at)) : "the value",
-                &value->type);
+    struct loc at = check_expr_place(c, value);
+    check_shape_error(c, at, arena_printf(c->arena, "`%s`", name), to,
+                      at.source ? arena_printf(c->arena, "`%s`", check_source_snippet(c, at))
+                                : "the value",
+                      &value->type);
     if (to->rank == 2 && value->type.rank == 2 && to->extent[0] == value->type.extent[1] &&
         to->extent[1] == value->type.extent[0])
-        diag_note(c->diag, at, "`trans(%s)` swaps the axes", source_snippet(c, at));
+        diag_note(c->diag, at, "`trans(%s)` swaps the axes", check_source_snippet(c, at));
     else if (to->rank == 2 && value->type.rank == 1 && to->extent[0] == value->type.extent[0])
         diag_note(c->diag, at, "to give each row its value: `reshape(%s, %lld, 1)`",
-                  source_snippet(c, at), (long long)to->extent[0]);
+                  check_source_snippet(c, at), (long long)to->extent[0]);
     else
         note_axis_within(c, to, value);
     note_missing_extents(c, to, value, name);
@@ -120,12 +121,12 @@ bool value_shape_fits(struct checker *c, const struct expr *value, const struct 
     return false;
 }
 
-struct expr *fit_value(struct checker *c, struct expr *value, const struct type *to,
-                       const char *name, struct loc declared)
+struct expr *check_fit_value(struct checker *c, struct expr *value, const struct type *to,
+                             const char *name, struct loc declared)
 {
-    if (!value_shape_fits(c, value, to, name, declared))
+    if (!check_value_shape_fits(c, value, to, name, declared))
         return NULL;
-    return convert_to(c, value, to->dtype, arena_printf(c->arena, "`%s`", name));
+    return check_convert_to(c, value, to->dtype, arena_printf(c->arena, "`%s`", name));
 }
 
 /* --- one declaration --- */
@@ -135,7 +136,7 @@ static struct expr *initial_value(struct checker *c, const struct node *n, const
 {
     c->whole = n->init;
     struct expr *value = check_expr(c, n->init, type);
-    return value ? fit_value(c, value, type, n->text, n->loc) : NULL;
+    return value ? check_fit_value(c, value, type, n->text, n->loc) : NULL;
 }
 
 static void emit_decl(struct checker *c, const struct node *n, struct sym *s, struct expr *value)
@@ -153,24 +154,24 @@ static void check_scalar_decl(struct checker *c, const struct node *n, enum dtyp
     if (n->is_const && !n->init) {
         diag_error(c->diag, n->loc, "the constant `%s` has no value", n->text);
     } else if (n->is_const && value && eval_scalar(value, NULL, &known)) {
-        if (constant_value(c, value, "a constant's value", &known))
-            const_local(c, n->text, type, n->loc, known);
+        if (check_constant_value(c, value, "a constant's value", &known))
+            check_const_local(c, n->text, type, n->loc, known);
         else
-            poison_name(c, n->text, n->loc);
+            check_poison_name(c, n->text, n->loc);
         return;
     }
     if (n->init && !value && n->is_const) { /* its value decides extents: no further errors about
                                              * it */
-        poison_name(c, n->text, n->loc);
+        check_poison_name(c, n->text, n->loc);
         return;
     }
-    struct sym *s = declare_sym(c, n->text, ST_SCALAR, type, n->loc);
+    struct sym *s = check_declare_sym(c, n->text, ST_SCALAR, type, n->loc);
     if (!s)
         return;
     s->is_const = n->is_const;
-    sym_info(c, s)->varying = expr_varies(c, value);
+    check_sym_info(c, s)->varying = check_expr_varies(c, value);
     if (n->is_const && value)
-        sym_info(c, s)->init = value;
+        check_sym_info(c, s)->init = value;
     emit_decl(c, n, s, value);
 }
 
@@ -182,11 +183,11 @@ static struct sym *check_tile_decl(struct checker *c, const struct node *n, enum
     if (!check_extents(c, n->dims, n->text, &type)) {
         if (n->init)
             check_expr(c, n->init, NULL);
-        poison_name(c, n->text, n->loc);
+        check_poison_name(c, n->text, n->loc);
         return NULL;
     }
     struct expr *value = n->init ? initial_value(c, n, &type) : NULL;
-    struct sym *s = declare_sym(c, n->text, storage, type, n->loc);
+    struct sym *s = check_declare_sym(c, n->text, storage, type, n->loc);
     if (!s)
         return NULL;
     s->is_const = n->is_const;
@@ -199,7 +200,7 @@ static struct sym *check_tile_decl(struct checker *c, const struct node *n, enum
 void check_placement(struct checker *c, const struct node *n, struct sym *s)
 {
     int64_t offset, size = (int64_t)dtype_size(s->type.dtype);
-    if (!n->at || !constant_in(c, n->at, "an offset in shared memory", 0, INT32_MAX, &offset))
+    if (!n->at || !check_constant_in(c, n->at, "an offset in shared memory", 0, INT32_MAX, &offset))
         return;
     if (n->at->next) {
         diag_error(c->diag, n->at->next->loc, "`at` takes one offset, in bytes");
@@ -219,7 +220,7 @@ static void check_shared_decl(struct checker *c, const struct node *n, enum dtyp
                    n->text);
         diag_note(c->diag, n->loc,
                   "a pipeline stages the shared tiles declared directly in its body");
-        poison_name(c, n->text, n->loc);
+        check_poison_name(c, n->text, n->loc);
         return;
     }
     struct stmt **before = c->tail;
@@ -245,7 +246,7 @@ static bool has_extents(struct checker *c, const struct node *n)
         diag_note(c->diag, n->loc, "one element is `shared %s %s[1]`", type, n->text);
     else
         diag_note(c->diag, n->loc, "a scalar is declared without `reg`: `%s %s`", type, n->text);
-    poison_name(c, n->text, n->loc);
+    check_poison_name(c, n->text, n->loc);
     return false;
 }
 
@@ -256,14 +257,14 @@ static void check_decl(struct checker *c, const struct node *n)
         return;
     }
     if (n->init && n->init->kind == N_BRACES) {
-        table_local(c, n);
+        check_table_local(c, n);
         return;
     }
     enum dtype t = check_dtype(c, n->type);
     if (t == DT_NONE) {
         if (n->init)
             check_expr(c, n->init, NULL);
-        poison_name(c, n->text, n->loc);
+        check_poison_name(c, n->text, n->loc);
         return;
     }
     if (n->i == DECL_PLAIN && !n->dims)
@@ -295,16 +296,16 @@ static int count_nodes(const struct node *list)
 static void declare_result(struct checker *c, const struct node *name, enum dtype t,
                            struct expr *value)
 {
-    struct type type = is_untyped(value) ? type_scalar(t) : value->type;
+    struct type type = check_is_untyped(value) ? type_scalar(t) : value->type;
     type.dtype = t;
     type.varying = false;
-    value = convert_to(c, value, t, arena_printf(c->arena, "`%s`", name->text));
-    bool varies = expr_varies(c, value);
+    value = check_convert_to(c, value, t, arena_printf(c->arena, "`%s`", name->text));
+    bool varies = check_expr_varies(c, value);
     enum storage storage = type.rank == 0 ? ST_SCALAR : varies ? ST_ARRAY : ST_REG;
-    struct sym *s = declare_sym(c, name->text, storage, type, name->loc);
+    struct sym *s = check_declare_sym(c, name->text, storage, type, name->loc);
     if (!s)
         return;
-    sym_info(c, s)->varying = varies;
+    check_sym_info(c, s)->varying = varies;
     struct stmt *decl = check_emit(c, STMT_DECL, name->loc);
     decl->sym = s;
     decl->value = value;
@@ -320,7 +321,7 @@ void check_destructure(struct checker *c, const struct node *n)
     if (!fn || fn->kind != ENTRY_FN) {
         diag_error(c->diag, n->a->loc, "several results come from a fn, and this calls none");
         good = false;
-    } else if (!inline_fn(c, n->a, fn, &results)) {
+    } else if (!check_inline_fn(c, n->a, fn, &results)) {
         good = false;
     } else if (results.count != names) {
         diag_error(c->diag, n->a->loc, "`%s` has %d result%s, and this declares %d name%s",
@@ -334,6 +335,6 @@ void check_destructure(struct checker *c, const struct node *n)
         if (good && results.value[i])
             declare_result(c, name, t, results.value[i]);
         else
-            poison_name(c, name->text, name->loc);
+            check_poison_name(c, name->text, name->loc);
     }
 }

@@ -36,14 +36,14 @@ static bool check_atomic_type(struct checker *c, struct loc at, enum op op, enum
 static struct expr *memory_place(struct checker *c, const struct node *n, const char *call)
 {
     struct expr *place =
-        is_own_place(c, n, "the memory of an atomic") ? check_target(c, n, "changed") : NULL;
+        check_is_own_place(c, n, "the memory of an atomic") ? check_target(c, n, "changed") : NULL;
     if (!place)
         return NULL;
     const struct sym *s = place->sym;
     if (place->op == OP_ACCESS && (s->storage == ST_VIEW || s->storage == ST_SHARED))
         return place;
     diag_error(c->diag, n->loc, "`%s` works on shared or global memory, `%s` is %s", call, s->name,
-               storage_text(s));
+               check_storage_text(s));
     return NULL;
 }
 
@@ -62,14 +62,15 @@ struct expr *check_atomic(struct checker *c, const struct node *n, enum op op)
     }
     if (!check_arguments(c, n, arity, arity, NULL, atomic_form(c, op)))
         return NULL;
-    struct expr *place = memory_place(c, call_argument(n, 0), n->text);
+    struct expr *place = memory_place(c, check_call_argument(n, 0), n->text);
     if (!place || !check_atomic_type(c, n->loc, op, place->type.dtype))
         return NULL;
     struct expr *e = expr_new(c->kernel, op, place->type, n->loc, arity);
     e->args[0] = place;
     for (int i = 1; i < arity; i++) {
-        struct expr *value = check_expr(c, call_argument(n, i), &place->type);
-        value = value ? fit_value(c, value, &place->type, place_text(call_argument(n, 0)), LOC_NONE)
+        struct expr *value = check_expr(c, check_call_argument(n, i), &place->type);
+        value = value ? check_fit_value(c, value, &place->type,
+                                        check_place_text(check_call_argument(n, 0)), LOC_NONE)
                       : NULL;
         if (!value)
             return NULL;
@@ -83,7 +84,7 @@ struct expr *check_atomic(struct checker *c, const struct node *n, enum op op)
 /* Checks the element that blocks wait for or count with. */
 static struct expr *semaphore_place(struct checker *c, const struct node *n)
 {
-    struct expr *place = memory_place(c, call_argument(n, 0), n->text);
+    struct expr *place = memory_place(c, check_call_argument(n, 0), n->text);
     if (!place)
         return NULL;
     enum dtype t = place->type.dtype;
@@ -93,7 +94,7 @@ static struct expr *semaphore_place(struct checker *c, const struct node *n)
     diag_error(c->diag, place->loc,
                "`%s` takes an element of global memory of type i32, u32, i64 or u64, this is %s "
                "of %s memory",
-               n->text, type_name(c, place), global ? "global" : "shared");
+               n->text, check_type_name(c, place), global ? "global" : "shared");
     diag_note(c->diag, place->loc, "such memory is `global i32 %s[…] = 0;`",
               strcmp(n->text, "arrive") == 0 ? "count" : "turn");
     return NULL;
@@ -102,8 +103,9 @@ static struct expr *semaphore_place(struct checker *c, const struct node *n)
 static struct expr *semaphore_value(struct checker *c, const struct node *n,
                                     const struct expr *place)
 {
-    struct expr *value = check_expr(c, call_argument(n, 1), NULL);
-    return value ? fit_value(c, value, &place->type, place_text(call_argument(n, 0)), LOC_NONE)
+    struct expr *value = check_expr(c, check_call_argument(n, 1), NULL);
+    return value ? check_fit_value(c, value, &place->type,
+                                   check_place_text(check_call_argument(n, 0)), LOC_NONE)
                  : NULL;
 }
 
@@ -113,7 +115,7 @@ static bool may_arrive(struct checker *c, const struct node *n)
         diag_error(c->diag, n->loc, "`ensures` cannot change memory");
         return false;
     }
-    if (!allowed_in_pipeline(c, n->loc, n->text) ||
+    if (!check_allowed_in_pipeline(c, n->loc, n->text) ||
         !check_arguments(c, n, 1, 2, NULL, "arrive(count[i], n)"))
         return false;
     if (c->hoistable)
@@ -122,7 +124,7 @@ static bool may_arrive(struct checker *c, const struct node *n)
                "a block arrives once, and here `arrive` may be evaluated several times or not at "
                "all");
     diag_note(c->diag, n->loc, "arrive in a statement before: `i32 before = %s;`",
-              source_snippet(c, n->loc));
+              check_source_snippet(c, n->loc));
     return false;
 }
 
@@ -132,8 +134,9 @@ struct expr *check_arrive(struct checker *c, const struct node *n, const struct 
     struct expr *place = may_arrive(c, n) ? semaphore_place(c, n) : NULL;
     if (!place)
         return NULL;
-    struct expr *value = call_argument(n, 1) ? semaphore_value(c, n, place)
-                                             : expr_int(c->kernel, place->type.dtype, 1, n->loc);
+    struct expr *value = check_call_argument(n, 1)
+                             ? semaphore_value(c, n, place)
+                             : expr_int(c->kernel, place->type.dtype, 1, n->loc);
     if (!value)
         return NULL;
     struct expr *e = expr_new(c->kernel, OP_ARRIVE, place->type, n->loc, 2);
@@ -141,7 +144,7 @@ struct expr *check_arrive(struct checker *c, const struct node *n, const struct 
     e->args[1] = value;
     if (whole && (!want || (want->rank == 0 && want->dtype == place->type.dtype)))
         return e;
-    return expr_ref(c->kernel, keep_value(c, "arrived", &e->type, e, n->loc), n->loc);
+    return expr_ref(c->kernel, check_keep_value(c, "arrived", &e->type, e, n->loc), n->loc);
 }
 
 /* --- statements --- */
@@ -157,20 +160,21 @@ static void check_async_wait(struct checker *c, const struct node *n)
 {
     int64_t groups;
     if (!check_arguments(c, n, 1, 1, NULL, "async_wait(n)") ||
-        !constant_in(c, call_argument(n, 0), "the number of groups under way", 0, INT32_MAX,
-                     &groups))
+        !check_constant_in(c, check_call_argument(n, 0), "the number of groups under way", 0,
+                           INT32_MAX, &groups))
         return;
-    struct expr *e = check_scalar_int(c, call_argument(n, 0), "the number of groups under way");
+    struct expr *e =
+        check_scalar_int(c, check_call_argument(n, 0), "the number of groups under way");
     if (e)
         emit_effect(c, n, OP_ASYNC_WAIT, 1)->value->args[0] = e;
 }
 
 static void check_lock(struct checker *c, const struct node *n, enum op op)
 {
-    if (!allowed_in_pipeline(c, n->loc, n->text) ||
+    if (!check_allowed_in_pipeline(c, n->loc, n->text) ||
         !check_arguments(c, n, 2, 2, NULL,
                          op == OP_LOCK ? "lock(turn[i], value)" : "unlock(turn[i], value)") ||
-        !has_no_cluster(c, n))
+        !check_has_no_cluster(c, n))
         return;
     struct expr *place = semaphore_place(c, n);
     struct expr *value = place ? semaphore_value(c, n, place) : NULL;
@@ -186,20 +190,20 @@ static void check_free(struct checker *c, const struct node *n)
 {
     if (!check_arguments(c, n, 1, 1, NULL, "free(tile)"))
         return;
-    const struct node *a = call_argument(n, 0);
-    struct expr *e = is_own_place(c, a, "the tile of `free`") ? check_operand(c, a) : NULL;
+    const struct node *a = check_call_argument(n, 0);
+    struct expr *e = check_is_own_place(c, a, "the tile of `free`") ? check_operand(c, a) : NULL;
     if (!e)
         return;
     if (e->op != OP_ACCESS || e->sym->storage != ST_SHARED || e->indices > 0) {
         bool is_place = e->op == OP_ACCESS || e->op == OP_REF;
         diag_error(c->diag, a->loc, "`free` ends the life of a shared tile; `%s` is %s",
-                   source_snippet(c, a->loc),
+                   check_source_snippet(c, a->loc),
                    !is_place                      ? "none"
                    : e->sym->storage == ST_SHARED ? "a part of one"
-                                                  : storage_text(e->sym));
+                                                  : check_storage_text(e->sym));
         return;
     }
-    struct sym_info *info = sym_info(c, e->sym);
+    struct sym_info *info = check_sym_info(c, e->sym);
     if (info->loop_depth < c->loop_depth) {
         diag_error(c->diag, n->loc, "`%s` is freed in a loop, and was declared before it",
                    e->sym->name);
@@ -236,13 +240,14 @@ static bool no_conversion(struct checker *c, const struct node *n, const struct 
 static bool fits_conversion(struct checker *c, const struct print_piece *p, const struct expr *e)
 {
     bool is_float = dtype_is_float(e->type.dtype);
-    struct loc at = expr_place(c, e);
+    struct loc at = check_expr_place(c, e);
     if (is_float == print_of_float(p->letter))
         return true;
     diag_error(c->diag, at, "`%.*s` prints %s, `%s` is %s", (int)p->size, p->from,
-               is_float ? "an integer" : "a float", expr_snippet(c, e), type_name(c, e));
+               is_float ? "an integer" : "a float", check_expr_snippet(c, e),
+               check_type_name(c, e));
     diag_note(c->diag, at, "write `%%%c`, or the cast `(%s) %s`", is_float ? 'f' : 'd',
-              is_float ? "i32" : "f32", expr_snippet(c, e));
+              is_float ? "i32" : "f32", check_expr_snippet(c, e));
     return false;
 }
 
@@ -308,13 +313,13 @@ static void check_assume(struct checker *c, const struct node *n)
 {
     if (!check_arguments(c, n, 1, 1, NULL, "assume(condition)"))
         return;
-    struct expr *e = check_condition(c, call_argument(n, 0));
+    struct expr *e = check_condition(c, check_call_argument(n, 0));
     if (!e)
         return;
     struct literal value;
     bool says_never = e->op == OP_LITERAL; /* assume(false): no thread gets here */
     if (!says_never && eval_scalar(e, NULL, &value) && value.i == 0) {
-        diag_error(c->diag, e->loc, "`%s` does not hold", source_snippet(c, e->loc));
+        diag_error(c->diag, e->loc, "`%s` does not hold", check_source_snippet(c, e->loc));
         return;
     }
     emit_effect(c, n, OP_ASSUME, 1)->value->args[0] = e;
@@ -325,18 +330,18 @@ void check_effect_call(struct checker *c, const struct node *n, enum op op)
     switch (op) {
     case OP_SYNC:
     case OP_ASYNC_COMMIT:
-        if (allowed_in_pipeline(c, n->loc, n->text) &&
+        if (check_allowed_in_pipeline(c, n->loc, n->text) &&
             check_arguments(c, n, 0, 0, NULL, op == OP_SYNC ? "sync()" : "async_commit()"))
             emit_effect(c, n, op, 0);
         break;
     case OP_ASYNC_WAIT:
-        if (allowed_in_pipeline(c, n->loc, n->text))
+        if (check_allowed_in_pipeline(c, n->loc, n->text))
             check_async_wait(c, n);
         break;
     case OP_LOCK:
     case OP_UNLOCK: check_lock(c, n, op); break;
     case OP_CLUSTER_SYNC:
-        if (allowed_in_pipeline(c, n->loc, n->text))
+        if (check_allowed_in_pipeline(c, n->loc, n->text))
             check_cluster_sync(c, n);
         break;
     case OP_FREE: check_free(c, n); break;
@@ -349,6 +354,6 @@ void check_effect_call(struct checker *c, const struct node *n, enum op op)
     case OP_DOT_WAIT:
     case OP_STORE_WAIT:
     case OP_FENCE_ASYNC: check_role_call(c, n, op); break;
-    default: unknown_call(c, n); break;
+    default: check_unknown_call(c, n); break;
     }
 }

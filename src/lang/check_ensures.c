@@ -12,9 +12,9 @@ static bool check_indices(struct checker *c, const struct node *over, struct stm
             return false;
         }
         enum dtype t = check_dtype(c, n->type);
-        struct expr *bound = launch_int(c, n->init, "the bound of an index");
+        struct expr *bound = check_launch_int(c, n->init, "the bound of an index");
         if (t == DT_NONE || !bound) {
-            poison_name(c, n->text, n->loc);
+            check_poison_name(c, n->text, n->loc);
             return false;
         }
         if (!dtype_is_int(t)) {
@@ -22,10 +22,10 @@ static bool check_indices(struct checker *c, const struct node *over, struct stm
                        dtype_table[t].name);
             return false;
         }
-        struct sym *index = declare_sym(c, n->text, ST_SCALAR, type_scalar(t), n->loc);
+        struct sym *index = check_declare_sym(c, n->text, ST_SCALAR, type_scalar(t), n->loc);
         if (!index)
             return false;
-        sym_info(c, index)->ensures_index = true;
+        check_sym_info(c, index)->ensures_index = true;
         s->over[s->overs] = index;
         s->bound[s->overs++] = bound;
     }
@@ -34,7 +34,7 @@ static bool check_indices(struct checker *c, const struct node *over, struct stm
 
 static struct expr *check_ensured(struct checker *c, const struct node *n)
 {
-    struct binding *b = place_binding(c, n);
+    struct binding *b = check_place_binding(c, n);
     if (!b || b->kind == BIND_POISON)
         return NULL;
     struct expr *e = check_operand(c, n);
@@ -42,7 +42,8 @@ static struct expr *check_ensured(struct checker *c, const struct node *n)
         return NULL;
     if (e->op != OP_ACCESS || e->sym->storage != ST_VIEW) {
         diag_error(c->diag, n->loc, "`ensures` speaks of a view; `%s` is %s",
-                   source_snippet(c, n->loc), b->kind == BIND_SYM ? storage_text(b->sym) : "none");
+                   check_source_snippet(c, n->loc),
+                   b->kind == BIND_SYM ? check_storage_text(b->sym) : "none");
         return NULL;
     }
     if (!e->sym->base) {
@@ -71,8 +72,8 @@ static void note_axis_too_many(struct checker *c, const struct node *n, const st
     struct text shape;
     text_init(&shape, c->arena);
     for (int i = 0; i < view->type.rank; i++)
-        text_printf(&shape, ", %s", source_snippet(c, view->dims[i]->loc));
-    const char *value = n->b->loc.length > 40 ? "…" : source_snippet(c, n->b->loc);
+        text_printf(&shape, ", %s", check_source_snippet(c, view->dims[i]->loc));
+    const char *value = n->b->loc.length > 40 ? "…" : check_source_snippet(c, n->b->loc);
     diag_note(c->diag, n->b->loc,
               "a reduction keeps its axis with extent 1; to drop it: `reshape(%s%s)`", value,
               shape.data);
@@ -83,17 +84,18 @@ static void check_body_of(struct checker *c, const struct node *n, struct stmt *
     c->in_ensures = true;
     s->target = check_indices(c, n->over, s) ? check_ensured(c, n->a) : NULL;
     s->value = s->target ? check_expr(c, n->b, &s->target->type) : NULL;
-    if (s->value && is_untyped(s->value)) {
+    if (s->value && check_is_untyped(s->value)) {
         bool as_float = s->value->literal.is_float && !dtype_is_float(s->target->type.dtype);
-        s->value = as_float ? settle_literal(c, s->value)
-                            : adapt_literal(c, s->value, s->target->type.dtype);
+        s->value = as_float ? check_settle_literal(c, s->value)
+                            : check_adapt_literal(c, s->value, s->target->type.dtype);
     }
     c->in_ensures = false;
-    if (!s->target || !s->value || broadcasts_to(&s->target->type, &s->value->type))
+    if (!s->target || !s->value || check_broadcasts_to(&s->target->type, &s->value->type))
         return;
-    shape_error(c, n->loc, arena_printf(c->arena, "`%s`", source_snippet(c, n->a->loc)),
-                &s->target->type, arena_printf(c->arena, "`%s`", source_snippet(c, n->b->loc)),
-                &s->value->type);
+    check_shape_error(c, n->loc, arena_printf(c->arena, "`%s`", check_source_snippet(c, n->a->loc)),
+                      &s->target->type,
+                      arena_printf(c->arena, "`%s`", check_source_snippet(c, n->b->loc)),
+                      &s->value->type);
     diag_note(c->diag, s->target->sym->loc, "`%s` is declared here", s->target->sym->name);
     note_axis_too_many(c, n, s);
 }

@@ -30,39 +30,39 @@ static bool is_access(const struct expr *e)
     return e->op == OP_ACCESS;
 }
 
-bool expr_reads_memory(const struct expr *e)
+bool check_expr_reads_memory(const struct expr *e)
 {
     return any_below(e, is_access);
 }
 
-bool expr_varies(struct checker *c, const struct expr *e)
+bool check_expr_varies(struct checker *c, const struct expr *e)
 {
     if (!e)
         return false;
     if (e->op == OP_THREAD || (c->thread_level && op_is_atomic_of_thread(e->op)))
         return true;
-    if (e->op == OP_REF && (e->sym->storage == ST_ARRAY || sym_info(c, e->sym)->varying))
+    if (e->op == OP_REF && (e->sym->storage == ST_ARRAY || check_sym_info(c, e->sym)->varying))
         return c->thread_level;
     if (e->op == OP_ACCESS && e->sym->storage == ST_ARRAY)
         return c->thread_level;
     for (int i = 0; i < e->count; i++)
-        if (expr_varies(c, e->args[i]))
+        if (check_expr_varies(c, e->args[i]))
             return true;
     for (int i = 0; i < e->indices; i++)
-        if (expr_varies(c, e->index[i].value))
+        if (check_expr_varies(c, e->index[i].value))
             return true;
-    return expr_varies(c, e->otherwise);
+    return check_expr_varies(c, e->otherwise);
 }
 
-int64_t expr_size(const struct expr *e)
+int64_t check_expr_size(const struct expr *e)
 {
     if (!e)
         return 0;
-    int64_t size = 1 + expr_size(e->otherwise);
+    int64_t size = 1 + check_expr_size(e->otherwise);
     for (int i = 0; i < e->count; i++)
-        size += expr_size(e->args[i]);
+        size += check_expr_size(e->args[i]);
     for (int i = 0; i < e->indices; i++)
-        size += expr_size(e->index[i].value);
+        size += check_expr_size(e->index[i].value);
     return size;
 }
 
@@ -71,15 +71,15 @@ static int deepest(int a, int b)
     return a > b ? a : b;
 }
 
-int expr_depth(const struct expr *e)
+int check_expr_depth(const struct expr *e)
 {
     if (!e)
         return 0;
-    int depth = expr_depth(e->otherwise);
+    int depth = check_expr_depth(e->otherwise);
     for (int i = 0; i < e->count; i++)
-        depth = deepest(depth, expr_depth(e->args[i]));
+        depth = deepest(depth, check_expr_depth(e->args[i]));
     for (int i = 0; i < e->indices; i++)
-        depth = deepest(depth, expr_depth(e->index[i].value));
+        depth = deepest(depth, check_expr_depth(e->index[i].value));
     return depth + 1;
 }
 
@@ -158,7 +158,8 @@ static struct expr *folded_sum(struct checker *c, enum op op, struct loc loc, st
     return untyped_float(c, fma(a, b, other), loc);
 }
 
-struct expr *make_fold(struct checker *c, enum op op, struct loc loc, struct expr **args, int count)
+struct expr *check_make_fold(struct checker *c, enum op op, struct loc loc, struct expr **args,
+                             int count)
 {
     struct literal x[3] = {0}, value;
     bool floats = false, beyond = false;
@@ -190,21 +191,21 @@ struct expr *make_fold(struct checker *c, enum op op, struct loc loc, struct exp
 static bool all_untyped(struct expr **args, int count)
 {
     for (int i = 0; i < count; i++)
-        if (!is_untyped(args[i]))
+        if (!check_is_untyped(args[i]))
             return false;
     return true;
 }
 
 /* --- operators --- */
 
-bool join_operands(struct checker *c, struct loc loc, struct expr **args, int count,
-                   enum dtype *out)
+bool check_join_operands(struct checker *c, struct loc loc, struct expr **args, int count,
+                         enum dtype *out)
 {
     (void)loc;
     enum dtype t = DT_NONE;
     bool float_literal = false;
     for (int i = 0; i < count; i++) {
-        if (is_untyped(args[i]))
+        if (check_is_untyped(args[i]))
             float_literal = float_literal || args[i]->literal.is_float;
         else
             t = t == DT_NONE ? dtype_join(args[i]->type.dtype, args[i]->type.dtype)
@@ -220,7 +221,8 @@ bool join_operands(struct checker *c, struct loc loc, struct expr **args, int co
     if (float_literal && !dtype_is_float(t))
         t = DT_F32;
     for (int i = 0; i < count; i++) {
-        args[i] = is_untyped(args[i]) ? adapt_literal(c, args[i], t) : cast_to(c, args[i], t);
+        args[i] = check_is_untyped(args[i]) ? check_adapt_literal(c, args[i], t)
+                                            : check_cast_to(c, args[i], t);
         if (!args[i])
             return false;
     }
@@ -233,7 +235,7 @@ static bool join_all_shapes(struct checker *c, struct loc loc, struct expr **arg
 {
     struct expr so_far = *args[0];
     for (int i = 1; i < count; i++)
-        if (!join_shapes(c, loc, &so_far, args[i], &so_far.type))
+        if (!check_join_shapes(c, loc, &so_far, args[i], &so_far.type))
             return false;
     *out = so_far.type;
     return true;
@@ -270,7 +272,7 @@ static struct expr *make_arith(struct checker *c, enum op op, struct loc loc, st
     struct expr *args[2] = {a, b};
     enum dtype t;
     struct type type;
-    if (!join_operands(c, loc, args, 2, &t) || !join_all_shapes(c, loc, args, 2, &type) ||
+    if (!check_join_operands(c, loc, args, 2, &t) || !join_all_shapes(c, loc, args, 2, &type) ||
         divides_by_zero(c, op, args[1]))
         return NULL;
     type.dtype = op_table[op].class == CLASS_COMPARE ? DT_BOOL : t;
@@ -283,10 +285,10 @@ static struct expr *make_arith(struct checker *c, enum op op, struct loc loc, st
 static struct expr *make_logic(struct checker *c, enum op op, struct loc loc, struct expr *a,
                                struct expr *b)
 {
-    a = to_bool(c, a);
-    b = to_bool(c, b);
+    a = check_to_bool(c, a);
+    b = check_to_bool(c, b);
     struct type type;
-    if (!a || !b || !join_shapes(c, loc, a, b, &type))
+    if (!a || !b || !check_join_shapes(c, loc, a, b, &type))
         return NULL;
     type.dtype = DT_BOOL;
     return expr_binary(c->kernel, op, type, loc, a, b);
@@ -294,11 +296,11 @@ static struct expr *make_logic(struct checker *c, enum op op, struct loc loc, st
 
 static bool integers(struct checker *c, enum op op, const struct expr *a)
 {
-    if (is_untyped(a) ? !a->literal.is_float : !dtype_is_float(a->type.dtype))
+    if (check_is_untyped(a) ? !a->literal.is_float : !dtype_is_float(a->type.dtype))
         return true;
-    struct loc at = expr_place(c, a);
+    struct loc at = check_expr_place(c, a);
     diag_error(c->diag, at, "`%s` is for integers and bool, `%s` is %s", op_table[op].text,
-               source_snippet(c, at), type_name(c, a));
+               check_source_snippet(c, at), check_type_name(c, a));
     if (op == OP_XOR)
         diag_note(c->diag, at, "powers are `exp2(y * log2(x))`, `square(x)`");
     else
@@ -310,14 +312,14 @@ static bool integers(struct checker *c, enum op op, const struct expr *a)
 static struct expr *make_shift(struct checker *c, enum op op, struct loc loc, struct expr *a,
                                struct expr *b)
 {
-    a = settle_literal(c, a);
+    a = check_settle_literal(c, a);
     if (!a)
         return NULL;
     if (a->type.dtype == DT_BOOL)
-        a = cast_to(c, a, DT_I32);
+        a = check_cast_to(c, a, DT_I32);
     int64_t amount;
     enum dtype t = a->type.dtype;
-    b = is_untyped(b) ? adapt_literal(c, b, t) : b;
+    b = check_is_untyped(b) ? check_adapt_literal(c, b, t) : b;
     if (!b)
         return NULL;
     if (eval_int(b, NULL, &amount) && (amount < 0 || amount >= dtype_table[t].bits)) {
@@ -326,9 +328,9 @@ static struct expr *make_shift(struct checker *c, enum op op, struct loc loc, st
         return NULL;
     }
     if (dtype_holds(t, b->type.dtype) || dtype_table[b->type.dtype].bits <= dtype_table[t].bits)
-        b = cast_to(c, b, t);
+        b = check_cast_to(c, b, t);
     struct type type;
-    if (!join_shapes(c, loc, a, b, &type))
+    if (!check_join_shapes(c, loc, a, b, &type))
         return NULL;
     type.dtype = t;
     return expr_binary(c->kernel, op, type, loc, a, b);
@@ -342,23 +344,24 @@ static struct expr *make_bitwise(struct checker *c, enum op op, struct loc loc, 
         return NULL;
     if (op == OP_SHL || op == OP_SHR)
         return make_shift(c, op, loc, a, b);
-    if (is_untyped(a) || is_untyped(b) || a->type.dtype != DT_BOOL || b->type.dtype != DT_BOOL)
+    if (check_is_untyped(a) || check_is_untyped(b) || a->type.dtype != DT_BOOL ||
+        b->type.dtype != DT_BOOL)
         return make_arith(c, op, loc, a, b);
     struct type type;
-    if (!join_shapes(c, loc, a, b, &type))
+    if (!check_join_shapes(c, loc, a, b, &type))
         return NULL;
     type.dtype = DT_BOOL;
     return expr_binary(c->kernel, op, type, loc, a, b);
 }
 
-struct expr *make_binary(struct checker *c, enum op op, struct loc loc, struct expr *a,
-                         struct expr *b)
+struct expr *check_make_binary(struct checker *c, enum op op, struct loc loc, struct expr *a,
+                               struct expr *b)
 {
     struct expr *args[2] = {a, b};
     if (op_table[op].class == CLASS_LOGIC)
         return make_logic(c, op, loc, a, b);
     if (all_untyped(args, 2))
-        return make_fold(c, op, loc, args, 2);
+        return check_make_fold(c, op, loc, args, 2);
     if (op_table[op].class == CLASS_BITWISE)
         return make_bitwise(c, op, loc, a, b);
     return make_arith(c, op, loc, a, b);
@@ -381,7 +384,7 @@ static bool begins_unknown(const struct checker *c, const struct expr *condition
            (logic && number_map_find(&c->unknown, (uintptr_t)condition->args[0]));
 }
 
-bool rules_out(struct checker *c, const struct expr *condition, bool truth)
+bool check_rules_out(struct checker *c, const struct expr *condition, bool truth)
 {
     struct literal value;
     if (!condition || condition->type.rank > 0)
@@ -396,7 +399,7 @@ bool rules_out(struct checker *c, const struct expr *condition, bool truth)
 static struct expr *check_arm(struct checker *c, const struct node *n, const struct type *want,
                               const struct expr *condition, bool truth)
 {
-    bool never = rules_out(c, condition, truth);
+    bool never = check_rules_out(c, condition, truth);
     c->never += never;
     struct expr *e = check_expr(c, n, want);
     c->never -= never;
@@ -411,9 +414,10 @@ static void warn_chain(struct checker *c, const struct node *n)
     if (!orders || (first != OP_LT && first != OP_LE && first != OP_GT && first != OP_GE))
         return;
     diag_warning(c->diag, n->loc, "this compares `%s`, which is true or false, with `%s`",
-                 source_snippet(c, n->a->loc), source_snippet(c, n->b->loc));
-    diag_note(c->diag, n->loc, "say `%s && %s %s %s`", source_snippet(c, n->a->loc),
-              source_snippet(c, n->a->b->loc), op_table[n->op].text, source_snippet(c, n->b->loc));
+                 check_source_snippet(c, n->a->loc), check_source_snippet(c, n->b->loc));
+    diag_note(c->diag, n->loc, "say `%s && %s %s %s`", check_source_snippet(c, n->a->loc),
+              check_source_snippet(c, n->a->b->loc), op_table[n->op].text,
+              check_source_snippet(c, n->b->loc));
 }
 
 static struct expr *check_binary(struct checker *c, const struct node *n, const struct type *want)
@@ -427,7 +431,7 @@ static struct expr *check_binary(struct checker *c, const struct node *n, const 
         logic ? check_arm(c, n->b, &shape, a, n->op == OP_LAND) : check_expr(c, n->b, &shape);
     c->hoistable = hoistable;
     warn_chain(c, n);
-    return a && b ? make_binary(c, n->op, n->loc, a, b) : NULL;
+    return a && b ? check_make_binary(c, n->op, n->loc, a, b) : NULL;
 }
 
 static struct expr *check_unary(struct checker *c, const struct node *n, const struct type *want)
@@ -436,13 +440,13 @@ static struct expr *check_unary(struct checker *c, const struct node *n, const s
     if (!a)
         return NULL;
     if (n->op == OP_NOT) {
-        a = to_bool(c, a);
+        a = check_to_bool(c, a);
         return a ? expr_unary(c->kernel, OP_NOT, a->type, n->loc, a) : NULL;
     }
-    if (n->op == OP_NEG && is_untyped(a) && a->axis == 1 && a->literal.i == INT64_MIN)
+    if (n->op == OP_NEG && check_is_untyped(a) && a->axis == 1 && a->literal.i == INT64_MIN)
         return untyped_int(c, INT64_MIN, n->loc);
-    if (is_untyped(a))
-        return make_fold(c, n->op, n->loc, &a, 1);
+    if (check_is_untyped(a))
+        return check_make_fold(c, n->op, n->loc, &a, 1);
     if (n->op == OP_INVERT && a->type.dtype == DT_BOOL) {
         diag_error(c->diag, n->loc, "`~` of a bool");
         diag_note(c->diag, n->loc, "the opposite of a bool is `!x`");
@@ -451,7 +455,7 @@ static struct expr *check_unary(struct checker *c, const struct node *n, const s
     if (n->op == OP_INVERT && !integers(c, n->op, a))
         return NULL;
     if (a->type.dtype == DT_BOOL)
-        a = cast_to(c, a, DT_I32);
+        a = check_cast_to(c, a, DT_I32);
     return expr_unary(c->kernel, n->op, a->type, n->loc, a);
 }
 
@@ -465,24 +469,24 @@ static bool join_choices(struct checker *c, struct loc loc, struct expr **arms,
     if (all_untyped(arms, 2)) {
         bool floats = arms[0]->literal.is_float || arms[1]->literal.is_float;
         if (want && want->dtype != DT_NONE && (dtype_is_float(want->dtype) || !floats)) {
-            arms[0] = adapt_literal(c, arms[0], want->dtype);
-            arms[1] = adapt_literal(c, arms[1], want->dtype);
+            arms[0] = check_adapt_literal(c, arms[0], want->dtype);
+            arms[1] = check_adapt_literal(c, arms[1], want->dtype);
             *t = want->dtype;
             return arms[0] && arms[1];
         }
     }
-    if (!is_untyped(arms[0]) && !is_untyped(arms[1]) &&
+    if (!check_is_untyped(arms[0]) && !check_is_untyped(arms[1]) &&
         arms[0]->type.dtype == arms[1]->type.dtype) {
         *t = arms[0]->type.dtype; /* bool stays bool */
         return true;
     }
-    return join_operands(c, loc, arms, 2, t);
+    return check_join_operands(c, loc, arms, 2, t);
 }
 
 static struct expr *check_select(struct checker *c, const struct node *n, const struct type *want)
 {
     struct expr *condition = check_expr(c, n->a, NULL);
-    condition = condition ? to_bool(c, condition) : NULL;
+    condition = condition ? check_to_bool(c, condition) : NULL;
     bool hoistable = c->hoistable;
     c->hoistable = false;
     struct expr *arms[2] = {check_arm(c, n->b, want, condition, true),
@@ -492,7 +496,7 @@ static struct expr *check_select(struct checker *c, const struct node *n, const 
         return NULL;
     if (condition->type.rank > 0) {
         diag_error(c->diag, condition->loc, "the condition of `?:` is a scalar, this is %s",
-                   type_name(c, condition));
+                   check_type_name(c, condition));
         diag_note(c->diag, n->loc, "to choose element by element: `where(condition, a, b)`");
         return NULL;
     }
@@ -514,10 +518,10 @@ struct expr *check_where(struct checker *c, const struct node *n, const struct t
     if (!check_arguments(c, n, 3, 3, NULL, "where(condition, a, b)"))
         return NULL;
     struct type shape = shape_of(want);
-    struct expr *condition = check_expr(c, call_argument(n, 0), &shape);
-    condition = condition ? to_bool(c, condition) : NULL;
-    struct expr *arms[2] = {check_expr(c, call_argument(n, 1), want),
-                            check_expr(c, call_argument(n, 2), want)};
+    struct expr *condition = check_expr(c, check_call_argument(n, 0), &shape);
+    condition = condition ? check_to_bool(c, condition) : NULL;
+    struct expr *arms[2] = {check_expr(c, check_call_argument(n, 1), want),
+                            check_expr(c, check_call_argument(n, 2), want)};
     if (!condition || !arms[0] || !arms[1])
         return NULL;
     enum dtype t;
@@ -556,14 +560,14 @@ static struct expr *check_cast(struct checker *c, const struct node *n, const st
     struct expr *a = check_expr(c, n->a, &shape);
     if (!a || t == DT_NONE)
         return NULL;
-    if (is_untyped(a))
+    if (check_is_untyped(a))
         return cast_literal(c, a, t, n->loc);
     bool rounded = dtype_is_float(t) && (a->op == OP_MUL || a->op == OP_DOT);
     if (a->type.dtype == t && !rounded)
         return a;
     /* A cast of a product, even to its own type, keeps it from being contracted with a sum. */
-    struct expr *e =
-        a->type.dtype == t ? expr_unary(c->kernel, OP_CAST, a->type, n->loc, a) : cast_to(c, a, t);
+    struct expr *e = a->type.dtype == t ? expr_unary(c->kernel, OP_CAST, a->type, n->loc, a)
+                                        : check_cast_to(c, a, t);
     e->loc = n->loc;
     return e;
 }
@@ -622,9 +626,9 @@ static struct expr *check_kind(struct checker *c, const struct node *n, const st
     }
     case N_FLOAT: return untyped_float(c, n->f, n->loc);
     case N_BOOL: return expr_int(c->kernel, DT_BOOL, n->i != 0, n->loc);
-    case N_NAME: return take_by(c, n, check_name(c, n));
+    case N_NAME: return check_take_by(c, n, check_name(c, n));
     case N_MEMBER: return check_member(c, n);
-    case N_ACCESS: return take_by(c, n, check_access(c, n));
+    case N_ACCESS: return check_take_by(c, n, check_access(c, n));
     case N_UNARY: return check_unary(c, n, want);
     case N_BINARY: return check_binary(c, n, want);
     case N_SELECT: return check_select(c, n, want);
@@ -649,7 +653,7 @@ struct expr *check_expr(struct checker *c, const struct node *n, const struct ty
     c->depth--;
     bool any_size = c->in_ensures || c->any_extent; /* the value is not stored, so any size is
                                                      * allowed */
-    if (e && !is_untyped(e) && !any_size && !check_size(c, &e->type, n->loc))
+    if (e && !check_is_untyped(e) && !any_size && !check_size(c, &e->type, n->loc))
         return NULL;
     return e;
 }
@@ -657,7 +661,7 @@ struct expr *check_expr(struct checker *c, const struct node *n, const struct ty
 struct expr *check_operand(struct checker *c, const struct node *n)
 {
     struct expr *e = check_expr(c, n, NULL);
-    return e ? settle_literal(c, e) : NULL;
+    return e ? check_settle_literal(c, e) : NULL;
 }
 
 struct expr *check_scalar_int(struct checker *c, const struct node *n, const char *what)
@@ -667,19 +671,19 @@ struct expr *check_scalar_int(struct checker *c, const struct node *n, const cha
         return NULL;
     if (e->type.rank == 0 && dtype_is_int(e->type.dtype))
         return e;
-    diag_error(c->diag, n->loc, "%s is an integer, `%s` is %s", what, source_snippet(c, n->loc),
-               type_name(c, e));
+    diag_error(c->diag, n->loc, "%s is an integer, `%s` is %s", what,
+               check_source_snippet(c, n->loc), check_type_name(c, e));
     return NULL;
 }
 
 struct expr *check_condition(struct checker *c, const struct node *n)
 {
     struct expr *e = check_expr(c, n, NULL);
-    e = e ? to_bool(c, e) : NULL;
+    e = e ? check_to_bool(c, e) : NULL;
     if (!e || e->type.rank == 0)
         return e;
-    diag_error(c->diag, n->loc, "a condition is a scalar, `%s` is %s", source_snippet(c, n->loc),
-               type_name(c, e));
+    diag_error(c->diag, n->loc, "a condition is a scalar, `%s` is %s",
+               check_source_snippet(c, n->loc), check_type_name(c, e));
     diag_note(c->diag, n->loc, "`any(x)` and `all(x)` make one of a tile");
     return NULL;
 }

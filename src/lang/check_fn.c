@@ -35,13 +35,13 @@ static void count_use(void *user, const struct node *n)
     if (n->kind == N_ASSIGN &&
         (names_it(use, n->a) || (n->a->kind == N_ACCESS && names_it(use, n->a->a))))
         use->assigned = true;
-    visit_children(n, count_use, user);
+    module_visit_children(n, count_use, user);
 }
 
 static struct param_use param_use(const struct node *fn, const struct node *param)
 {
     struct param_use use = {.name = param->text};
-    visit_children(fn->body, count_use, &use);
+    module_visit_children(fn->body, count_use, &use);
     return use;
 }
 
@@ -88,11 +88,11 @@ static bool recursion(struct checker *c, const struct node *call, const struct e
 
 static bool may_call(struct checker *c, const struct node *call, const struct entry *fn)
 {
-    if (!fn_returns(fn->node))
+    if (!check_fn_has_return(fn->node))
         return false; /* reported while reading the module */
     if (recursion(c, call, fn))
         return false;
-    if (c->hoistable || fn_is_choice(fn->node))
+    if (c->hoistable || check_fn_is_choice(fn->node))
         return true;
     if (c->in_ensures) {
         diag_error(c->diag, call->loc,
@@ -106,7 +106,7 @@ static bool may_call(struct checker *c, const struct node *call, const struct en
         "`%s` has statements, and here it may have to be evaluated several times or not at all",
         fn->name);
     diag_note(c->diag, call->loc, "call it in a statement before: `… t = %s;`",
-              source_snippet(c, call->loc));
+              check_source_snippet(c, call->loc));
     return false;
 }
 
@@ -135,7 +135,7 @@ static void keep_indices(struct checker *c, struct expr *place)
             continue;
         struct loc at = (*value)->loc;
         struct type type = type_scalar((*value)->type.dtype);
-        *value = expr_ref(c->kernel, keep_value(c, "at", &type, *value, at), at);
+        *value = expr_ref(c->kernel, check_keep_value(c, "at", &type, *value, at), at);
     }
 }
 
@@ -199,7 +199,7 @@ static bool new_type_name(struct checker *c, const struct node *type)
     const struct entry *e = type->text ? module_entry(c->module, type->text) : NULL;
     return type->text && type->text[0] &&
            dtype_by_name(type->text, strlen(type->text)) == DT_NONE &&
-           !(e && e->kind == ENTRY_TYPE) && !lookup_name(c, type->text);
+           !(e && e->kind == ENTRY_TYPE) && !check_lookup_name(c, type->text);
 }
 
 /* Binds the types of parameters: first those with typed arguments, then those with literals. So
@@ -209,10 +209,10 @@ static void bind_types(struct checker *c, const struct node *fn, struct expr **a
     for (int literals = 0; literals < 2; literals++) {
         int i = 0;
         for (const struct node *p = fn->params; p; p = p->next, i++) {
-            if (is_untyped(args[i]) != (literals == 1) || !new_type_name(c, p->type))
+            if (check_is_untyped(args[i]) != (literals == 1) || !new_type_name(c, p->type))
                 continue;
-            struct expr *settled = settle_literal(c, args[i]);
-            struct binding *b = bind_name(c, p->type->text, p->type->loc, BIND_DTYPE);
+            struct expr *settled = check_settle_literal(c, args[i]);
+            struct binding *b = check_bind_name(c, p->type->text, p->type->loc, BIND_DTYPE);
             if (b)
                 b->dtype = settled ? settled->type.dtype : DT_I32;
         }
@@ -257,7 +257,7 @@ static struct expr *launch_extent(struct checker *c, const struct expr *e, int a
 static bool new_extent_name(struct checker *c, const struct node *d)
 {
     const struct entry *e = d->kind == N_NAME ? module_entry(c->module, d->text) : NULL;
-    return d->kind == N_NAME && !lookup_name(c, d->text) &&
+    return d->kind == N_NAME && !check_lookup_name(c, d->text) &&
            !(e && (e->kind == ENTRY_CONST || e->kind == ENTRY_TUNE));
 }
 
@@ -265,7 +265,7 @@ static void bind_extent(struct checker *c, const struct node *d, const struct ex
 {
     int64_t extent = arg->type.extent[axis];
     struct expr *at_launch = extent == EXTENT_RUNTIME ? launch_extent(c, arg, axis) : NULL;
-    struct binding *b = bind_name(c, d->text, d->loc, at_launch ? BIND_VALUE : BIND_EXTENT);
+    struct binding *b = check_bind_name(c, d->text, d->loc, at_launch ? BIND_VALUE : BIND_EXTENT);
     if (!b)
         return;
     b->extent = extent;
@@ -276,7 +276,7 @@ static void bind_extent(struct checker *c, const struct node *d, const struct ex
  * launch knows it. */
 static bool known_extent(struct checker *c, const struct node *d, int64_t *out)
 {
-    const struct binding *b = d->kind == N_NAME ? lookup_name(c, d->text) : NULL;
+    const struct binding *b = d->kind == N_NAME ? check_lookup_name(c, d->text) : NULL;
     if (b && b->kind == BIND_EXTENT) {
         *out = b->extent;
         return true;
@@ -285,16 +285,16 @@ static bool known_extent(struct checker *c, const struct node *d, int64_t *out)
         *out = EXTENT_RUNTIME;
         return true;
     }
-    return constant_in(c, d, "an extent", 1, MAX_ELEMENTS, out);
+    return check_constant_in(c, d, "an extent", 1, MAX_ELEMENTS, out);
 }
 
 static bool extent_mismatch(struct checker *c, const struct node *p, const struct node *d,
                             const struct expr *arg, int64_t want, int64_t got)
 {
-    struct loc at = expr_place(c, arg);
+    struct loc at = check_expr_place(c, arg);
     diag_error(c->diag, at, "the parameter `%s` has %lld elements along `[%s]`, `%s` is %s",
-               p->text, (long long)want, source_snippet(c, d->loc), source_snippet(c, at),
-               type_name(c, arg));
+               p->text, (long long)want, check_source_snippet(c, d->loc),
+               check_source_snippet(c, at), check_type_name(c, arg));
     if (d->kind == N_NAME)
         diag_note(c->diag, p->loc, "`%s` is %lld by an earlier argument, and %lld here", d->text,
                   (long long)want, (long long)got);
@@ -308,8 +308,8 @@ static void note_more_axes(struct checker *c, const struct expr *arg, int axes)
     text_init(&shape, c->arena);
     for (int i = arg->type.rank - axes; i < arg->type.rank; i++)
         text_printf(&shape, ", %lld", i < 0 ? 1LL : (long long)arg->type.extent[i]);
-    diag_note(c->diag, expr_place(c, arg), "give it %d axes: `reshape(%s%s)`", axes,
-              expr_snippet(c, arg), shape.data);
+    diag_note(c->diag, check_expr_place(c, arg), "give it %d axes: `reshape(%s%s)`", axes,
+              check_expr_snippet(c, arg), shape.data);
 }
 
 /* Reports an argument with too few axes. Such an argument is stretched only if an earlier
@@ -322,17 +322,17 @@ static bool missing_extent(struct checker *c, const struct node *fn, const struc
         axes++;
     for (const struct node *before = fn->params; before != p; before = before->next)
         number++;
-    struct loc at = expr_place(c, arg);
+    struct loc at = check_expr_place(c, arg);
     diag_error(c->diag, at, "argument %d of `%s` is a tile of %d ax%s, %s is given", number,
                fn->text, axes, axes == 1 ? "is" : "es",
-               arg->type.rank == 0 ? "a scalar" : type_name(c, arg));
+               arg->type.rank == 0 ? "a scalar" : check_type_name(c, arg));
     if (arg->type.rank > 0)
         note_more_axes(c, arg, axes);
     else
         diag_note(c->diag, at,
                   "only a tile determines `%s`: keep the value in one, `reg %s x[…] = %s;`",
-                  d->text, is_untyped(arg) ? "f32" : dtype_table[arg->type.dtype].name,
-                  source_snippet(c, at));
+                  d->text, check_is_untyped(arg) ? "f32" : dtype_table[arg->type.dtype].name,
+                  check_source_snippet(c, at));
     diag_note(c->diag, p->loc, "declared here");
     return false;
 }
@@ -361,14 +361,14 @@ static bool take_shape(struct checker *c, const struct node *fn, struct expr **a
         return true;
     struct expr all = *args[0];
     for (int i = 1; i < count; i++)
-        if (!join_shapes(c, expr_place(c, args[i]), &all, args[i], &all.type))
+        if (!check_join_shapes(c, check_expr_place(c, args[i]), &all, args[i], &all.type))
             return false;
     for (int i = 0; i < out->count; i++) {
         all.type.dtype = out->type[i].dtype;
         out->type[i] = all.type;
         out->type[i].varying = false;
     }
-    return check_size(c, &all.type, expr_place(c, args[0]));
+    return check_size(c, &all.type, check_expr_place(c, args[0]));
 }
 
 /* Notes how a fn over scalars is written for tiles of the argument's rank. */
@@ -405,9 +405,9 @@ static bool match_dims(struct checker *c, const struct node *fn, const struct no
         const char *axes = rank == 0   ? "is a scalar"
                            : rank == 1 ? "has 1 axis"
                                        : arena_printf(c->arena, "has %d axes", rank);
-        struct loc at = expr_place(c, arg);
+        struct loc at = check_expr_place(c, arg);
         diag_error(c->diag, at, "the parameter `%s` %s, `%s` is %s", p->text, axes,
-                   source_snippet(c, at), type_name(c, arg));
+                   check_source_snippet(c, at), check_type_name(c, arg));
         diag_note(c->diag, p->loc, "declared here");
         if (rank == 0 && p == fn->params)
             note_tile_fn(c, fn, p, arg);
@@ -449,13 +449,13 @@ static bool is_name_or_number(const struct expr *e)
     return e->op == OP_REF || e->op == OP_LITERAL;
 }
 
-struct sym *keep_value(struct checker *c, const char *name, const struct type *type,
-                       struct expr *value, struct loc loc)
+struct sym *check_keep_value(struct checker *c, const char *name, const struct type *type,
+                             struct expr *value, struct loc loc)
 {
-    bool varies = expr_varies(c, value);
+    bool varies = check_expr_varies(c, value);
     enum storage storage = type->rank == 0 ? ST_SCALAR : varies ? ST_ARRAY : ST_REG;
-    struct sym *s = declare_hidden(c, name, storage, *type, loc);
-    sym_info(c, s)->varying = varies;
+    struct sym *s = check_declare_hidden(c, name, storage, *type, loc);
+    check_sym_info(c, s)->varying = varies;
     struct stmt *decl = check_emit(c, STMT_DECL, loc);
     decl->sym = s;
     decl->value = value;
@@ -482,25 +482,26 @@ static bool bind_by_value(struct checker *c, const struct node *fn, const struct
     struct type type = type_scalar(check_dtype(c, p->type));
     if (type.dtype == DT_NONE || !match_dims(c, fn, p, arg, &type))
         return false;
-    arg = convert_to(c, arg, type.dtype, arena_printf(c->arena, "the parameter `%s`", p->text));
+    arg =
+        check_convert_to(c, arg, type.dtype, arena_printf(c->arena, "the parameter `%s`", p->text));
     if (!arg)
         return false;
     struct param_use use = param_use(fn, p);
-    bool in_place = stands_in_place(c, &use, arg, fn_is_choice(fn));
+    bool in_place = stands_in_place(c, &use, arg, check_fn_is_choice(fn));
     if (in_place && expr_has_atomic(arg) && use.uses != 1) {
         diag_error(c->diag, arg->loc, "this has an effect, and `%s` would evaluate it %d times",
                    fn->text, use.uses);
         diag_note(c->diag, arg->loc, "keep its value in a variable before");
         return false;
     }
-    struct binding *b = bind_name(c, p->text, p->loc, in_place ? BIND_VALUE : BIND_SYM);
+    struct binding *b = check_bind_name(c, p->text, p->loc, in_place ? BIND_VALUE : BIND_SYM);
     if (!b)
         return false;
     b->extent = 0;
     if (in_place)
         b->value = stretch(c, arg, &type);
     else
-        b->sym = keep_value(c, p->text, &type, arg, arg->loc);
+        b->sym = check_keep_value(c, p->text, &type, arg, arg->loc);
     return true;
 }
 
@@ -512,12 +513,12 @@ static bool bind_by_reference(struct checker *c, const struct node *fn, const st
         return false;
     if (type.dtype != arg->type.dtype) {
         diag_error(c->diag, arg->loc, "the parameter `%s` has elements of type %s, `%s` of type %s",
-                   p->text, dtype_table[type.dtype].name, source_snippet(c, arg->loc),
+                   p->text, dtype_table[type.dtype].name, check_source_snippet(c, arg->loc),
                    dtype_table[arg->type.dtype].name);
         diag_note(c->diag, p->loc, "what is taken by reference keeps its type");
         return false;
     }
-    struct binding *b = bind_name(c, p->text, p->loc, BIND_PLACE);
+    struct binding *b = check_bind_name(c, p->text, p->loc, BIND_PLACE);
     if (b)
         b->value = arg;
     return b != NULL;
@@ -578,7 +579,7 @@ struct expr *check_returned(struct checker *c, const struct entry *fn, const str
 {
     struct expr *value = check_expr(c, n, type);
     const char *name = arena_printf(c->arena, "%s", fn->name);
-    value = value ? fit_value(c, value, type, name, fn->loc) : NULL;
+    value = value ? check_fit_value(c, value, type, name, fn->loc) : NULL;
     return value ? stretch(c, value, type) : NULL;
 }
 
@@ -613,9 +614,9 @@ static void keep_results(struct checker *c, const struct entry *fn,
 {
     for (int i = 0; i < out->count; i++) {
         struct expr *value = out->value[i];
-        if (!expr_reads_memory(value) && !expr_has_atomic(value))
+        if (!check_expr_reads_memory(value) && !expr_has_atomic(value))
             continue;
-        struct sym *s = keep_value(c, fn->name, &types->type[i], value, value->loc);
+        struct sym *s = check_keep_value(c, fn->name, &types->type[i], value, value->loc);
         out->value[i] = expr_ref(c->kernel, s, value->loc);
     }
 }
@@ -628,7 +629,7 @@ static bool inline_block(struct checker *c, const struct entry *fn, const struct
     struct sym *kept[MAX_RESULTS];
     struct fn_results values = {.count = 0};
     for (int i = 0; i < types->count; i++)
-        kept[i] = keep_value(c, fn->name, &types->type[i], NULL, ret->loc);
+        kept[i] = check_keep_value(c, fn->name, &types->type[i], NULL, ret->loc);
     struct stmt *block = check_emit(c, STMT_BLOCK, fn->loc), **after = c->tail;
     c->tail = &block->body;
     check_stmts(c, fn->node->body->body, ret);
@@ -656,12 +657,12 @@ static bool inline_body(struct checker *c, const struct entry *fn, struct expr *
         return false;
     if (ret->kind == N_RETURN && ret == fn->node->body->body)
         return check_returned_values(c, fn, ret, &types, out);
-    if (fn_is_choice(fn->node)) {
+    if (check_fn_is_choice(fn->node)) {
         out->value[out->count++] = check_choice(c, fn, &types.type[0]);
         return out->value[0];
     }
-    if (fn_returns_early(fn->node))
-        return inline_early(c, fn, &types, out);
+    if (check_fn_returns_early(fn->node))
+        return check_inline_early(c, fn, &types, out);
     if (declares_shared(fn->node))
         return inline_block(c, fn, ret, &types, out);
     check_stmts(c, fn->node->body->body, ret);
@@ -691,8 +692,8 @@ static const struct inlining *inlining(struct checker *c, const struct node *cal
     return i;
 }
 
-bool inline_fn(struct checker *c, const struct node *call, const struct entry *fn,
-               struct fn_results *out)
+bool check_inline_fn(struct checker *c, const struct node *call, const struct entry *fn,
+                     struct fn_results *out)
 {
     struct expr *args[MAX_FN_PARAMS];
     int errors = c->diag->errors;
@@ -715,18 +716,19 @@ bool inline_fn(struct checker *c, const struct node *call, const struct entry *f
     if (c->diag->errors > errors && note_count(c->diag) < MAX_NOTES)
         diag_note(c->diag, call->loc, "in this call of `%s`", fn->name);
     for (int i = 0; good && i < out->count; i++)
-        place_expr(c, out->value[i], call->loc);
+        check_place_expr(c, out->value[i], call->loc);
     return good;
 }
 
 struct expr *check_fn_value(struct checker *c, const struct node *call, const struct entry *fn)
 {
     struct fn_results results = {.count = 0};
-    if (!inline_fn(c, call, fn, &results))
+    if (!check_inline_fn(c, call, fn, &results))
         return NULL;
     if (results.count == 1)
         return results.value[0];
     diag_error(c->diag, call->loc, "`%s` has %d results", fn->name, results.count);
-    diag_note(c->diag, call->loc, "take them with `T (a, b) = %s;`", source_snippet(c, call->loc));
+    diag_note(c->diag, call->loc, "take them with `T (a, b) = %s;`",
+              check_source_snippet(c, call->loc));
     return NULL;
 }

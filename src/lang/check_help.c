@@ -237,7 +237,7 @@ static bool find_call_help(const char *name, struct help *out)
            find_help(other_help, name, out);
 }
 
-const char *call_way_out(const char *name)
+const char *check_call_way_out(const char *name)
 {
     struct help help;
     return find_call_help(name, &help) && *help.way_out ? help.way_out : NULL;
@@ -301,7 +301,7 @@ static void fix_call(struct checker *c, const struct node *call, const char *tem
         used |= 1 << arg;
     }
     text_add(&out, alone ? "" : ")");
-    if (call_argument_count(call) == (used == 3 ? 2 : 1))
+    if (check_call_argument_count(call) == (used == 3 ? 2 : 1))
         diag_fix(c->diag, call->loc, "%s", out.data);
 }
 
@@ -342,7 +342,7 @@ static bool all_capitals(const char *name)
     return name[0] && name[1];
 }
 
-void unknown_name(struct checker *c, const char *name, struct loc loc)
+void check_unknown_name(struct checker *c, const char *name, struct loc loc)
 {
     const struct entry *e = module_entry(c->module, name);
     struct help help;
@@ -356,7 +356,7 @@ void unknown_name(struct checker *c, const char *name, struct loc loc)
     } else {
         name_list names = {0};
         known_names(c, &names, true, 1u << ENTRY_CONST | 1u << ENTRY_TUNE);
-        const char *near = helped ? NULL : nearest_name(name, names.data, names.count);
+        const char *near = helped ? NULL : text_nearest(name, names.data, names.count);
         diag_error(c->diag, loc, "`%s` is not declared", name);
         diag_code(c->diag, CODE_NAME);
         if (helped)
@@ -368,15 +368,15 @@ void unknown_name(struct checker *c, const char *name, struct loc loc)
                       "declare it before the kernel: `const i32 %s = …;` or `tune %s = {…};`", name,
                       name);
     }
-    poison_outermost(c, name, loc);
+    check_poison_outermost(c, name, loc);
 }
 
-void unknown_base(struct checker *c, const char *name, const char *part, struct loc loc)
+void check_unknown_base(struct checker *c, const char *name, const char *part, struct loc loc)
 {
     static const char *const bases[] = {"block", "grid", "thread", "cluster"};
     struct help help;
     bool helped = find_help(value_help, name, &help);
-    const char *near = helped ? NULL : nearest_name(name, bases, sizeof bases / sizeof bases[0]);
+    const char *near = helped ? NULL : text_nearest(name, bases, sizeof bases / sizeof bases[0]);
     diag_error(c->diag, loc, "values have no members: `%s.%s`", name, part);
     diag_code(c->diag, CODE_NAME);
     if (helped)
@@ -396,7 +396,7 @@ void unknown_base(struct checker *c, const char *name, const char *part, struct 
 static void note_near_or_type(struct checker *c, const char *name, const name_list *names,
                               struct loc loc)
 {
-    const char *near = nearest_name(name, names->data, names->count);
+    const char *near = text_nearest(name, names->data, names->count);
     if (near)
         diag_near(c->diag, name_at(loc, name), near);
     else if (name[0] >= 'A' && name[0] <= 'Z')
@@ -412,7 +412,7 @@ static bool is_other_than_function(struct checker *c, const char *name, struct l
         diag_error(c->diag, loc, "`%s` is a kernel: it is launched, not called", name);
         return true;
     }
-    const struct binding *b = lookup_name(c, name);
+    const struct binding *b = check_lookup_name(c, name);
     if (!b || !b->sym || b->sym->is_pointer || b->sym->type.rank == 0)
         return false;
     diag_error(c->diag, loc, "`%s` is not a function: it has elements", name);
@@ -425,8 +425,8 @@ static bool is_other_than_function(struct checker *c, const char *name, struct l
  * not such a call. */
 static const char *help_with_mean(struct checker *c, const struct node *n)
 {
-    const struct node *x = strcmp(n->text, "mean") == 0 ? call_argument(n, 0) : NULL;
-    const struct binding *b = x && x->kind == N_NAME ? lookup_name(c, x->text) : NULL;
+    const struct node *x = strcmp(n->text, "mean") == 0 ? check_call_argument(n, 0) : NULL;
+    const struct binding *b = x && x->kind == N_NAME ? check_lookup_name(c, x->text) : NULL;
     int rank = b && b->sym ? b->sym->type.rank : 0;
     if (rank == 0)
         return NULL;
@@ -434,7 +434,7 @@ static const char *help_with_mean(struct checker *c, const struct node *n)
                      : arena_printf(c->arena, "write `sum(%s, axis = %d) / n`", x->text, rank - 1);
 }
 
-void unknown_call(struct checker *c, const struct node *n)
+void check_unknown_call(struct checker *c, const struct node *n)
 {
     const char *name = n->text, *mean = help_with_mean(c, n);
     struct loc loc = n->loc;
@@ -485,7 +485,7 @@ static bool note_vector_type(struct checker *c, const char *name, struct loc loc
     return false;
 }
 
-void unknown_type(struct checker *c, const char *name, struct loc loc)
+void check_unknown_type(struct checker *c, const char *name, struct loc loc)
 {
     static const char of_c[][2][9] = {
         {"float", "f32"}, {"double", "f64"}, {"int", "i32"}, {"unsigned", "u32"}};
@@ -499,7 +499,7 @@ void unknown_type(struct checker *c, const char *name, struct loc loc)
         vec_push(c->arena, &names, dtype_table[t].name);
     for (size_t i = 0; i < sizeof of_c / sizeof *of_c; i++) {
         const char *word = of_c[i][0];
-        if (!nearest_name(name, &word, 1) || nearest_name(name, names.data, names.count))
+        if (!text_nearest(name, &word, 1) || text_nearest(name, names.data, names.count))
             continue;
         diag_near(c->diag, name_at(loc, name), of_c[i][1]);
         return;

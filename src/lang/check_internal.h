@@ -23,7 +23,7 @@
  * Two conventions hold everywhere. A function that returns NULL (or false, or DT_NONE) has
  * reported the reason, and its caller continues without a report of its own. A literal whose
  * type the context decides is an OP_LITERAL of dtype DT_NONE, an "untyped" literal: it stays so
- * until an operator, a conversion or settle_literal() gives it a type. */
+ * until an operator, a conversion or check_settle_literal() gives it a type. */
 #ifndef TW_CHECK_INTERNAL_H
 #define TW_CHECK_INTERNAL_H
 
@@ -97,16 +97,17 @@ struct node *parse_program(struct arena *a, struct diag *d, const struct source 
                            const struct lang_search *search, struct lang_sources *sources);
 
 /* import.c: returns the file that a text names, as an import is found. NULL: reported. */
-const char *find_named_file(struct arena *a, struct diag *d, const struct source *source,
-                            const struct lang_search *search, const char *file, struct loc at);
+const char *import_find_named_file(struct arena *a, struct diag *d, const struct source *source,
+                                   const struct lang_search *search, const char *file,
+                                   struct loc at);
 
-void sort_indices(struct index_list *list);
+void module_sort_indices(struct index_list *list);
 const struct entry *module_entry(const struct module *m, const char *name); /* NULL: none */
 /* Returns the list of a group that applies to a target; a NULL target means cpu. */
 const struct tune_list *module_tune_list(const struct module *m, int group, const char *target);
 /* Calls visit on each node directly below n, in the order of the text. */
-void visit_children(const struct node *n, void (*visit)(void *user, const struct node *child),
-                    void *user);
+void module_visit_children(const struct node *n,
+                           void (*visit)(void *user, const struct node *child), void *user);
 /* Collects the names of the module that trees reach, also through constants and fns. One object
  * serves many trees, one after the other. */
 struct module_reach {
@@ -127,13 +128,15 @@ void module_reach_entry(struct module_reach *r, int index);
 struct index_list module_reach_take(struct module_reach *r);
 /* Returns true if n reaches a tuned name or a type. */
 bool module_is_tuned(struct arena *a, const struct module *m, const struct node *n);
-struct literal param_value(const struct node *literal); /* the value of a parameter's `= literal` */
-bool known_target(const char *target);                  /* cpu, sim, cuda, sm_90, sm_90a, … */
-void unknown_target(struct diag *d, struct loc loc, const char *name); /* notes the names that
+struct literal
+module_param_value(const struct node *literal); /* the value of a parameter's `= literal` */
+bool module_known_target(const char *target);   /* cpu, sim, cuda, sm_90, sm_90a, … */
+void module_unknown_target(struct diag *d, struct loc loc,
+                           const char *name); /* notes the names that
                                                                         * exist */
 /* Sets `entries` to the entry indices of the tuned names of a kernel, in the order of
  * lang_kernel.tunes. Returns their number. */
-int kernel_tunes(const struct module *m, int index, int *entries);
+int module_kernel_tunes(const struct module *m, int index, int *entries);
 
 /* --- checking --- */
 
@@ -264,137 +267,143 @@ struct checker {
 };
 
 /* check.c */
-void checker_init(struct checker *c, struct arena *a, struct diag *d, const struct module *m,
+void check_set_up(struct checker *c, struct arena *a, struct diag *d, const struct module *m,
                   const char *name, struct loc loc);
-void bind_params(struct checker *c, const struct node *kernel, const struct lang_choice *choice);
+void check_bind_params(struct checker *c, const struct node *kernel,
+                       const struct lang_choice *choice);
 /* Return the choice's tuned values and types by entry; tuned values NULL: reported. */
-const struct literal *chosen_tunes(struct arena *a, struct diag *d, const struct module *m,
-                                   int index, const struct lang_choice *choice);
-const enum dtype *chosen_types(struct arena *a, const struct module *m, int index,
-                               const struct lang_choice *choice);
+const struct literal *check_chosen_tunes(struct arena *a, struct diag *d, const struct module *m,
+                                         int index, const struct lang_choice *choice);
+const enum dtype *check_chosen_types(struct arena *a, const struct module *m, int index,
+                                     const struct lang_choice *choice);
 /* Returns the parameters of a kernel, checked with the first choice of its types, with the
  * values after their `=`. Does not report errors; lang_check does. Sets *wrong if there are any. */
-const struct param *params_alone(struct arena *a, const struct module *m, int index, bool *wrong);
+const struct param *check_params_alone(struct arena *a, const struct module *m, int index,
+                                       bool *wrong);
 /* Enters a nested expression or statement; reports if the nesting is too deep. The caller undoes
  * each call, also one that returned false, by c->depth--. */
 bool check_deeper(struct checker *c, struct loc at);
 /* Returns the text at a place, on one line and shortened: for messages. */
-const char *source_snippet(struct checker *c, struct loc at);
+const char *check_source_snippet(struct checker *c, struct loc at);
 
 /* check_pasted.c: each adds a fix to the latest error, for a kernel pasted from CUDA C */
-void fix_with_view(struct checker *c,
-                   const struct sym *pointer); /* a view of it, used everywhere */
-void fix_with_grid(struct checker *c);
-void fix_with_threads(struct checker *c);
+void check_fix_with_view(struct checker *c,
+                         const struct sym *pointer); /* a view of it, used everywhere */
+void check_fix_with_grid(struct checker *c);
+void check_fix_with_threads(struct checker *c);
 /* Returns a new name for a pointer whose view takes over its name. */
-const char *pointer_name(struct checker *c, const char *name);
-void fix_block_extent(struct checker *c, const struct node *member); /* blockDim.x */
+const char *check_pointer_name(struct checker *c, const char *name);
+void check_fix_block_extent(struct checker *c, const struct node *member); /* blockDim.x */
 
 /* check_scope.c, check_help.c */
 int check_scope_open(struct checker *c);
 void check_scope_close(struct checker *c, int outer); /* outer: the result of check_scope_open */
 /* Binds a name in the innermost scope. NULL: it is declared twice there, which is reported. */
-struct binding *bind_name(struct checker *c, const char *name, struct loc loc, enum bind_kind kind);
-struct binding *lookup_name(const struct checker *c, const char *name);
-struct binding *lookup_name_of_kind(const struct checker *c, const char *name, enum bind_kind kind);
+struct binding *check_bind_name(struct checker *c, const char *name, struct loc loc,
+                                enum bind_kind kind);
+struct binding *check_lookup_name(const struct checker *c, const char *name);
+struct binding *check_lookup_name_of_kind(const struct checker *c, const char *name,
+                                          enum bind_kind kind);
 /* Declares a symbol of the kernel under a name that no other symbol has, and binds it to the
  * name as written. */
-struct sym *declare_sym(struct checker *c, const char *name, enum storage storage, struct type type,
-                        struct loc loc);
+struct sym *check_declare_sym(struct checker *c, const char *name, enum storage storage,
+                              struct type type, struct loc loc);
 /* Declares a symbol without a binding: for values that inlining keeps. */
-struct sym *declare_hidden(struct checker *c, const char *name, enum storage storage,
-                           struct type type, struct loc loc);
-struct sym_info *sym_info(struct checker *c, const struct sym *s);
+struct sym *check_declare_hidden(struct checker *c, const char *name, enum storage storage,
+                                 struct type type, struct loc loc);
+struct sym_info *check_sym_info(struct checker *c, const struct sym *s);
 /* Makes messages about e point at `at`; e itself keeps its place in the text. */
-void place_expr(struct checker *c, const struct expr *e, struct loc at);
-struct loc expr_place(const struct checker *c, const struct expr *e);
-const char *expr_snippet(struct checker *c, const struct expr *e); /* the text at that place */
+void check_place_expr(struct checker *c, const struct expr *e, struct loc at);
+struct loc check_expr_place(const struct checker *c, const struct expr *e);
+const char *check_expr_snippet(struct checker *c,
+                               const struct expr *e); /* the text at that place */
 /* Marks an undeclared name as wrong for the rest of the function, so that it is reported only
  * once. */
-void poison_outermost(struct checker *c, const char *name, struct loc loc);
-void poison_name(struct checker *c, const char *name, struct loc loc); /* marks a name that is
+void check_poison_outermost(struct checker *c, const char *name, struct loc loc);
+void check_poison_name(struct checker *c, const char *name, struct loc loc); /* marks a name that is
                                                                         * not bound here */
-void unknown_name(struct checker *c, const char *name, struct loc loc);
+void check_unknown_name(struct checker *c, const char *name, struct loc loc);
 /* Reports an unknown `name` in `name.part`. */
-void unknown_base(struct checker *c, const char *name, const char *part, struct loc loc);
-void unknown_call(struct checker *c, const struct node *n);
-void unknown_type(struct checker *c, const char *name, struct loc loc);
-const char *storage_text(const struct sym *s); /* "a register tile", … */
+void check_unknown_base(struct checker *c, const char *name, const char *part, struct loc loc);
+void check_unknown_call(struct checker *c, const struct node *n);
+void check_unknown_type(struct checker *c, const char *name, struct loc loc);
+const char *check_storage_text(const struct sym *s); /* "a register tile", … */
 
 /* check_const.c */
 /* Returns the symbol of a module constant or a tuned name. The first use, at `used`, makes it. */
-struct sym *const_sym(struct checker *c, const struct entry *e, struct loc used);
+struct sym *check_const_sym(struct checker *c, const struct entry *e, struct loc used);
 /* Moves the constants to their place in the kernel, after all are made. */
-void link_constants(struct checker *c);
+void check_link_constants(struct checker *c);
 /* Makes a local constant whose value is known. */
-struct sym *const_local(struct checker *c, const char *name, struct type type, struct loc loc,
-                        struct literal value);
+struct sym *check_const_local(struct checker *c, const char *name, struct type type, struct loc loc,
+                              struct literal value);
 /* Evaluates a checked expression. If the value is not known, reports it as `what` ("the extent
  * of an axis") with the reason. */
-bool constant_value(struct checker *c, const struct expr *e, const char *what, struct literal *out);
-bool constant_int(struct checker *c, const struct node *n, const char *what, int64_t *out);
+bool check_constant_value(struct checker *c, const struct expr *e, const char *what,
+                          struct literal *out);
+bool check_constant_int(struct checker *c, const struct node *n, const char *what, int64_t *out);
 /* Evaluates an integer and checks that it is within low … high; reports if not. */
-bool constant_in(struct checker *c, const struct node *n, const char *what, int64_t low,
-                 int64_t high, int64_t *out);
-bool constant_condition(struct checker *c, const struct node *n, const char *what, bool *out);
+bool check_constant_in(struct checker *c, const struct node *n, const char *what, int64_t low,
+                       int64_t high, int64_t *out);
+bool check_constant_condition(struct checker *c, const struct node *n, const char *what, bool *out);
 /* Declares a table in a kernel or fn: const f32 T[16] = {…}; */
-void table_local(struct checker *c, const struct node *n);
+void check_table_local(struct checker *c, const struct node *n);
 /* Checks `require` or `static_assert`: its value must be known, unless it depends on a static
  * parameter that has no value yet. */
 void check_stated(struct checker *c, const struct node *n, bool must_hold);
 
 /* check_type.c */
-bool is_untyped(const struct expr *e); /* true for a literal that has no type yet */
+bool check_is_untyped(const struct expr *e); /* true for a literal that has no type yet */
 enum dtype check_dtype(struct checker *c, const struct node *type);
 /* Appends the extents in a list of constant expressions to t. */
 bool check_extents(struct checker *c, const struct node *dims, const char *name, struct type *t);
 bool check_size(struct checker *c, const struct type *t, struct loc at);
-struct expr *settle_literal(struct checker *c, struct expr *e);
+struct expr *check_settle_literal(struct checker *c, struct expr *e);
 /* Converts the untyped literal e to type t; reports a value that does not fit. */
-struct expr *adapt_literal(struct checker *c, struct expr *e, enum dtype t);
+struct expr *check_adapt_literal(struct checker *c, struct expr *e, enum dtype t);
 /* Converts e to type t; a typed literal becomes a literal of the other type. */
-struct expr *cast_to(struct checker *c, struct expr *e, enum dtype t);
+struct expr *check_cast_to(struct checker *c, struct expr *e, enum dtype t);
 /* Converts a value implicitly: gives untyped literals a type, adds a cast if no range is lost,
  * and reports otherwise. `into` names the destination ("`C`", "the index"). */
 /* Adds a cast as the fix. whole: the operand needs no parentheses. */
-void fix_with_cast(struct checker *c, struct loc at, enum dtype t, bool whole);
-struct expr *convert_to(struct checker *c, struct expr *e, enum dtype t, const char *into);
-struct expr *to_bool(struct checker *c, struct expr *e);
-const char *type_name(struct checker *c, const struct expr *e); /* as type_text, but gives
+void check_fix_with_cast(struct checker *c, struct loc at, enum dtype t, bool whole);
+struct expr *check_convert_to(struct checker *c, struct expr *e, enum dtype t, const char *into);
+struct expr *check_to_bool(struct checker *c, struct expr *e);
+const char *check_type_name(struct checker *c, const struct expr *e); /* as type_text, but gives
                                                                  * untyped literals their type
                                                                  * first */
 /* Returns true if a value of type `from` broadcasts to exactly `to`. */
-bool broadcasts_to(const struct type *to, const struct type *from);
-void shape_error(struct checker *c, struct loc at, const char *left, const struct type *a,
-                 const char *right, const struct type *b);
+bool check_broadcasts_to(const struct type *to, const struct type *from);
+void check_shape_error(struct checker *c, struct loc at, const char *left, const struct type *a,
+                       const char *right, const struct type *b);
 /* Joins two shapes as type_broadcast does; reports shapes that do not fit. */
-bool join_shapes(struct checker *c, struct loc at, const struct expr *a, const struct expr *b,
-                 struct type *out);
+bool check_join_shapes(struct checker *c, struct loc at, const struct expr *a, const struct expr *b,
+                       struct type *out);
 
 /* check_expr.c. `want`: the type that the context gives to iota() and to untyped literals; NULL:
  * none. */
 struct expr *check_expr(struct checker *c, const struct node *n, const struct type *want);
 struct expr *check_scalar_int(struct checker *c, const struct node *n, const char *what);
 struct expr *check_condition(struct checker *c, const struct node *n);
-struct expr *make_binary(struct checker *c, enum op op, struct loc loc, struct expr *a,
-                         struct expr *b);
+struct expr *check_make_binary(struct checker *c, enum op op, struct loc loc, struct expr *a,
+                               struct expr *b);
 struct expr *check_where(struct checker *c, const struct node *n, const struct type *want);
-struct expr *make_fold(struct checker *c, enum op op, struct loc loc, struct expr **args,
-                       int count);
+struct expr *check_make_fold(struct checker *c, enum op op, struct loc loc, struct expr **args,
+                             int count);
 /* Converts the operands to the type of an arithmetic operation on them. */
-bool join_operands(struct checker *c, struct loc loc, struct expr **args, int count,
-                   enum dtype *out);
+bool check_join_operands(struct checker *c, struct loc loc, struct expr **args, int count,
+                         enum dtype *out);
 /* Returns true if constants, tuned values and statics decide that `condition` does not equal
  * `truth`. */
-bool rules_out(struct checker *c, const struct expr *condition, bool truth);
-bool expr_reads_memory(const struct expr *e);
-int64_t expr_size(const struct expr *e);
-int expr_depth(const struct expr *e);
+bool check_rules_out(struct checker *c, const struct expr *condition, bool truth);
+bool check_expr_reads_memory(const struct expr *e);
+int64_t check_expr_size(const struct expr *e);
+int check_expr_depth(const struct expr *e);
 
 /* check_call.c, check_shape.c, check_effect.c */
 struct expr *check_call(struct checker *c, const struct node *n, const struct type *want);
-int call_argument_count(const struct node *n); /* number of positional arguments of a call */
-const struct node *call_argument(const struct node *n, int i);
+int check_call_argument_count(const struct node *n); /* number of positional arguments of a call */
+const struct node *check_call_argument(const struct node *n, int i);
 /* Reports if a call does not have low … high positional arguments, or has a named argument that
  * is not in `names` (ended by NULL). */
 bool check_arguments(struct checker *c, const struct node *n, int low, int high,
@@ -407,17 +416,17 @@ struct expr *check_operand(struct checker *c, const struct node *n); /* without 
 bool check_axis(struct checker *c, const struct node *n, const struct expr *x, bool needed,
                 int *axis);
 /* Returns the tile that a reduction reads, converted to the type of the reduction. */
-struct expr *reduction_operand(struct checker *c, const struct node *n, enum op op);
+struct expr *check_reduction_operand(struct checker *c, const struct node *n, enum op op);
 /* check_made.c: calls that are made of other ops */
 /* Returns e for several uses: a variable if a statement may be added before, else e itself,
  * which the uses copy. */
-struct expr *keep_for_uses(struct checker *c, const char *name, struct expr *e);
+struct expr *check_keep_for_uses(struct checker *c, const char *name, struct expr *e);
 struct expr *check_arg_reduce(struct checker *c, const struct node *n, enum op op);
 struct expr *check_random(struct checker *c, const struct node *n, enum op op,
                           const struct type *want);
 struct expr *check_shape_call(struct checker *c, const struct node *n, enum op op,
                               const struct type *want);
-bool is_shape_call(enum op op);
+bool check_is_shape_call(enum op op);
 struct expr *check_atomic(struct checker *c, const struct node *n, enum op op);
 /* Checks arrive(element [, n]). If it is only a part of a value, a declaration before the statement
  * takes the old value, and the result is the declared variable. */
@@ -427,24 +436,25 @@ void check_effect_call(struct checker *c, const struct node *n, enum op op);
 /* check_access.c */
 struct expr *check_name(struct checker *c, const struct node *n);
 struct expr *check_access(struct checker *c, const struct node *n);
-struct expr *index_value(struct checker *c, const struct node *n, const char *what); /* integers */
+struct expr *check_index_value(struct checker *c, const struct node *n,
+                               const char *what); /* integers */
 struct expr *check_lookup(struct checker *c, struct sym *table,
                           const struct node *n); /* check_table.c: table[…][…] */
 struct expr *check_member(struct checker *c, const struct node *n);
 /* Checks an lvalue; `why` says how it is used ("assigned to"). */
 struct expr *check_target(struct checker *c, const struct node *n, const char *why);
 /* Gives by(…) of a name or access to its expression e. Reports it if e is not a part of a view. */
-struct expr *take_by(struct checker *c, const struct node *n, struct expr *e);
+struct expr *check_take_by(struct checker *c, const struct node *n, struct expr *e);
 /* Returns the binding of an access or of a name, without counting as a use. NULL: it is neither,
  * or the name is unknown (reported). */
-struct binding *place_binding(struct checker *c, const struct node *n);
-const char *place_text(const struct node *n);
+struct binding *check_place_binding(struct checker *c, const struct node *n);
+const char *check_place_text(const struct node *n);
 
 /* check_fn.c */
 /* Declares a variable of the kernel for a value that inlining keeps. value NULL: it is assigned
  * later. */
-struct sym *keep_value(struct checker *c, const char *name, const struct type *type,
-                       struct expr *value, struct loc loc);
+struct sym *check_keep_value(struct checker *c, const char *name, const struct type *type,
+                             struct expr *value, struct loc loc);
 struct fn_results {
     struct expr *value[MAX_RESULTS];
     int count;
@@ -459,8 +469,8 @@ struct expr *check_returned(struct checker *c, const struct entry *fn, const str
                             const struct type *type);
 bool check_returned_values(struct checker *c, const struct entry *fn, const struct node *ret,
                            const struct result_types *types, struct fn_results *out);
-bool inline_fn(struct checker *c, const struct node *call, const struct entry *fn,
-               struct fn_results *out);
+bool check_inline_fn(struct checker *c, const struct node *call, const struct entry *fn,
+                     struct fn_results *out);
 struct expr *check_fn_value(struct checker *c, const struct node *call, const struct entry *fn);
 
 /* check_return.c */
@@ -470,20 +480,20 @@ struct early {
     struct sym *kept[MAX_RESULTS];
     struct sym *returned; /* true after a return; NULL: no path needs it */
 };
-bool fn_returns(const struct node *fn);       /* true if every path returns */
-bool fn_returns_early(const struct node *fn); /* also at another place than its end */
+bool check_fn_has_return(const struct node *fn);    /* true if every path returns */
+bool check_fn_returns_early(const struct node *fn); /* also at another place than its end */
 /* Returns true if the fn is one expression, or a chain of `if (c) return …;` that becomes one. */
-bool fn_is_choice(const struct node *fn);
+bool check_fn_is_choice(const struct node *fn);
 void check_uncalled(struct checker *c, const struct node *fn); /* check_uncalled.c: the names in a
                                                                  * fn that no kernel calls */
 void check_fn_returns(struct diag *d, const struct node *fn);  /* reports paths without a return */
 struct expr *check_choice(struct checker *c, const struct entry *fn, const struct type *type);
-bool inline_early(struct checker *c, const struct entry *fn, const struct result_types *types,
-                  struct fn_results *out);
+bool check_inline_early(struct checker *c, const struct entry *fn, const struct result_types *types,
+                        struct fn_results *out);
 void check_early_return(struct checker *c, const struct node *n);
 /* Returns true if the statement returns on some paths, in a fn whose returns become statements. */
-bool returns_within(const struct checker *c, const struct node *n);
-/* Checks a statement for which returns_within is true. Returns true if it has also checked the
+bool check_returns_within(const struct checker *c, const struct node *n);
+/* Checks a statement for which check_returns_within is true. Returns true if it has also checked the
  * statements after it. */
 bool check_returning(struct checker *c, const struct node *n);
 /* Checks a body and the statements after it as one list. Either may be NULL: none. */
@@ -495,17 +505,17 @@ void check_destructure(struct checker *c, const struct node *n);
 void check_view(struct checker *c, const struct node *n);
 struct stmt *check_emit(struct checker *c, enum stmt_kind kind, struct loc loc);
 /* Reports a value whose shape does not fit `to`, and the way out. `name` is for messages. */
-bool value_shape_fits(struct checker *c, const struct expr *value, const struct type *to,
-                      const char *name, struct loc declared);
+bool check_value_shape_fits(struct checker *c, const struct expr *value, const struct type *to,
+                            const char *name, struct loc declared);
 /* Converts the value for storing it to `to`, and checks its shape. `name` is for messages. */
-struct expr *fit_value(struct checker *c, struct expr *value, const struct type *to,
-                       const char *name, struct loc declared);
+struct expr *check_fit_value(struct checker *c, struct expr *value, const struct type *to,
+                             const char *name, struct loc declared);
 /* Checks an integer scalar over parameters and constants; replaces const locals with their
  * values. */
-struct expr *launch_whole(struct checker *c, const struct node *n, const char *what);
-/* Does the same as launch_whole, and converts the value to i64 unless it is i32. */
-struct expr *launch_int(struct checker *c, const struct node *n, const char *what);
-struct expr *launch_known(struct checker *c, struct expr *e, const char *what);
+struct expr *check_launch_whole(struct checker *c, const struct node *n, const char *what);
+/* Does the same as check_launch_whole, and converts the value to i64 unless it is i32. */
+struct expr *check_launch_int(struct checker *c, const struct node *n, const char *what);
+struct expr *check_launch_known(struct checker *c, struct expr *e, const char *what);
 
 /* check_stmt.c, check_loop.c */
 void check_stmts(struct checker *c, const struct node *list, const struct node *stop);
@@ -515,16 +525,16 @@ void check_if_and(struct checker *c, const struct node *n, const struct node *re
 /* Checks a statement as a list of its own, in a scope of its own. */
 struct stmt *check_body(struct checker *c, const struct node *n);
 /* Returns the braces of a body; a place without source if it has none. */
-struct loc block_of(const struct node *n);
+struct loc check_block_of(const struct node *n);
 void check_assign(struct checker *c, const struct node *n);
 void check_for(struct checker *c, const struct node *n);
 void check_while(struct checker *c, const struct node *n);
 /* Returns true if the text so far shows that e differs between threads. The variance pass
  * decides exactly. */
-bool expr_varies(struct checker *c, const struct expr *e);
+bool check_expr_varies(struct checker *c, const struct expr *e);
 /* check_pipeline.c */
 /* Returns true if `what` may be inside a pipeline body; reports if not. */
-bool allowed_in_pipeline(struct checker *c, struct loc at, const char *what);
+bool check_allowed_in_pipeline(struct checker *c, struct loc at, const char *what);
 bool check_staged(struct checker *c, const struct node *n, const struct sym *s,
                   const struct expr *value);
 void check_pipeline(struct checker *c,
@@ -547,10 +557,10 @@ void check_placement(struct checker *c, const struct node *n, struct sym *s);
 /* Checks dot(a, b) or dot(a, b, c), of a call with these arguments. */
 struct expr *check_dot(struct checker *c, const struct node *n, const struct type *want);
 /* check_role.c */
-void check_mbarrier(struct checker *c, const struct node *n); /* N_DECL */
-bool names_mbarrier(struct checker *c, const struct node *n); /* reports nothing */
+void check_mbarrier(struct checker *c, const struct node *n);       /* N_DECL */
+bool check_names_mbarrier(struct checker *c, const struct node *n); /* reports nothing */
 /* Returns the access of one mbarrier; NULL: reported. */
-struct expr *mbarrier_place(struct checker *c, const struct node *n);
+struct expr *check_mbarrier_place(struct checker *c, const struct node *n);
 
 /* --- check_cluster.c --- */
 
@@ -558,13 +568,13 @@ struct expr *mbarrier_place(struct checker *c, const struct node *n);
 void check_cluster(struct checker *c, const struct node *cluster);
 void check_cluster_level(struct checker *c, const struct node *cluster);
 /* Makes e, the place that n names, that of another block if n is peer(…). NULL: reported, or e is. */
-struct expr *take_peer(struct checker *c, const struct node *n, struct expr *e);
+struct expr *check_take_peer(struct checker *c, const struct node *n, struct expr *e);
 /* Reports peer(…) where a block's own tile or mbarrier must be. n may be NULL. */
-bool is_own_place(struct checker *c, const struct node *n, const char *what);
+bool check_is_own_place(struct checker *c, const struct node *n, const char *what);
 /* Returns the blocks of `multicast(…)` of an N_ASYNC that has it. NULL: reported. */
 struct expr *check_multicast(struct checker *c, const struct node *n);
 /* Reports a call of `lock` or `unlock` in a kernel with clusters. */
-bool has_no_cluster(struct checker *c, const struct node *n);
+bool check_has_no_cluster(struct checker *c, const struct node *n);
 void check_cluster_sync(struct checker *c, const struct node *n);
 /* Checks a call of wait, expect, arrive on an mbarrier, dot_async, dot_wait, store_wait or
  * fence_async. */
@@ -572,6 +582,6 @@ void check_role_call(struct checker *c, const struct node *n, enum op op);
 void check_role(struct checker *c, const struct node *n);
 void check_one_thread(struct checker *c, const struct node *n);
 /* Reports a statement of the kernel's own body that follows a role, and is none. */
-bool allowed_after_roles(struct checker *c, const struct node *n);
+bool check_allowed_after_roles(struct checker *c, const struct node *n);
 
 #endif

@@ -8,13 +8,14 @@
 /* Checks `i = 0` as the init of a `for`. If i is unknown, a note says to declare it with a type. */
 static void check_init_assign(struct checker *c, const struct node *n)
 {
-    bool unknown = n->a && n->a->kind == N_NAME && !lookup_name(c, n->a->text) &&
+    bool unknown = n->a && n->a->kind == N_NAME && !check_lookup_name(c, n->a->text) &&
                    !module_entry(c->module, n->a->text);
     int errors = c->diag->errors;
     c->hoistable = true;
     check_assign(c, n);
     if (unknown && c->diag->errors > errors)
-        diag_note(c->diag, n->a->loc, "declare it: `for (i32 %s; …`", source_snippet(c, n->loc));
+        diag_note(c->diag, n->a->loc, "declare it: `for (i32 %s; …`",
+                  check_source_snippet(c, n->loc));
 }
 
 static void check_init(struct checker *c, const struct node *init)
@@ -23,7 +24,7 @@ static void check_init(struct checker *c, const struct node *init)
         diag_error(c->diag, init->loc, "a loop begins with scalars");
         diag_note(c->diag, init->loc, "declare it before the loop");
         for (const struct node *d = init->list; d; d = d->next)
-            poison_name(c, d->text, d->loc);
+            check_poison_name(c, d->text, d->loc);
     } else if (init->kind == N_DECLS) {
         check_decls(c, init);
     } else if (init->kind == N_DESTRUCT) {
@@ -64,9 +65,10 @@ static void check_marks(struct checker *c, const struct node *n, struct stmt *lo
     int64_t value;
     if (n->has_unroll && !n->unroll)
         loop->unroll = UNROLL_FULL;
-    else if (n->unroll && constant_in(c, n->unroll, "the factor of `unroll`", 1, 1024, &value))
+    else if (n->unroll &&
+             check_constant_in(c, n->unroll, "the factor of `unroll`", 1, 1024, &value))
         loop->unroll = (int)value;
-    if (n->stages && constant_in(c, n->stages, "the number of stages", 1, 64, &value))
+    if (n->stages && check_constant_in(c, n->stages, "the number of stages", 1, 64, &value))
         loop->stages = (int)value;
     if (n->stages && c->pipeline_level > 0)
         diag_error(c->diag, n->loc, "a pipeline within a pipeline");
@@ -87,7 +89,7 @@ static void check_for_body(struct checker *c, const struct node *n, struct stmt 
     int pipeline_level = c->pipeline_level;
     if (n->stages)
         c->pipeline_level = c->level + 1;
-    loop->block = block_of(n->body);
+    loop->block = check_block_of(n->body);
     loop->body = check_loop_body(c, n);
     c->pipeline_level = pipeline_level;
 }
@@ -131,13 +133,13 @@ static void search_tile(void *user, const struct node *n)
     struct body_search *s = user;
     s->declares_tile |= n->kind == N_DECL && (n->i == DECL_SHARED || n->i == DECL_GLOBAL) &&
                         strcmp(n->text, s->tile) == 0;
-    visit_children(n, search_tile, s);
+    module_visit_children(n, search_tile, s);
 }
 
 /* Returns true if a name in the body is that of a register tile, or may be. */
 static bool may_be_in_registers(struct body_search *s, const char *name)
 {
-    const struct binding *b = lookup_name(s->c, name);
+    const struct binding *b = check_lookup_name(s->c, name);
     if (b)
         return b->kind == BIND_SYM && b->sym->storage == ST_REG;
     s->tile = name;
@@ -162,7 +164,7 @@ static void search_body(void *user, const struct node *n)
             s->in_start = false;
         }
     const struct node *before = s->left_early;
-    visit_children(n, search_body, s);
+    module_visit_children(n, search_body, s);
     if (n->kind == N_FOR || n->kind == N_WHILE)
         s->left_early = before; /* those of an inner loop */
 }
@@ -201,9 +203,10 @@ static bool write_out(struct checker *c, const struct node *n)
                    "`%s` in a loop that is written out, because slices of register tiles begin at "
                    "`%s`; put the rest into an `if`",
                    search.left_early->kind == N_BREAK ? "break" : "continue", d->text);
-    if (!constant_in(c, d->init, "the start of this loop", least, most, &first) ||
-        !constant_in(c, n->a->b, "the end of this loop", least, most, &end) ||
-        !constant_in(c, n->step->b, "the step of this loop", 1, most, &step) || search.left_early)
+    if (!check_constant_in(c, d->init, "the start of this loop", least, most, &first) ||
+        !check_constant_in(c, n->a->b, "the end of this loop", least, most, &end) ||
+        !check_constant_in(c, n->step->b, "the step of this loop", 1, most, &step) ||
+        search.left_early)
         return true;
     if (end > first)
         c->written += (end - first + step - 1) / step;
@@ -217,7 +220,7 @@ static bool write_out(struct checker *c, const struct node *n)
     for (int64_t value = first; value < end; value += step) {
         struct stmt *block = check_emit(c, STMT_BLOCK, n->loc), **after = c->tail;
         int outer = check_scope_open(c);
-        struct binding *b = bind_name(c, d->text, d->loc, BIND_VALUE);
+        struct binding *b = check_bind_name(c, d->text, d->loc, BIND_VALUE);
         if (b)
             b->value = expr_int(c->kernel, DT_I32, value, d->loc);
         block->body = check_loop_body(c, n);
@@ -256,7 +259,7 @@ void check_while(struct checker *c, const struct node *n)
     s->is_do = n->is_do;
     c->hoistable = false;
     s->condition = check_condition(c, n->a);
-    s->block = block_of(n->body);
+    s->block = check_block_of(n->body);
     s->body = check_loop_body(c, n);
     c->tail = after;
 }

@@ -10,11 +10,11 @@
  *   randint(s, o, a, b)   a + (philox(s, o) (b - a) >> 32), in 64 bits; a if b <= a */
 #include "lang/check_internal.h"
 
-struct expr *keep_for_uses(struct checker *c, const char *name, struct expr *e)
+struct expr *check_keep_for_uses(struct checker *c, const char *name, struct expr *e)
 {
     if (!e || e->op == OP_REF || e->op == OP_LITERAL || !c->hoistable)
         return e;
-    return expr_ref(c->kernel, keep_value(c, name, &e->type, e, e->loc), e->loc);
+    return expr_ref(c->kernel, check_keep_value(c, name, &e->type, e, e->loc), e->loc);
 }
 
 static struct expr *again(struct checker *c, const struct expr *e)
@@ -38,8 +38,8 @@ static struct expr *element_numbers(struct checker *c, const struct expr *x, int
             continue;
         struct expr *e = expr_new(c->kernel, OP_IOTA, type, x->loc, 0);
         if (axis < 0 && step != 1)
-            e = make_binary(c, OP_MUL, x->loc, e, expr_int(c->kernel, DT_I32, step, x->loc));
-        sum = sum ? make_binary(c, OP_ADD, x->loc, e, sum) : e;
+            e = check_make_binary(c, OP_MUL, x->loc, e, expr_int(c->kernel, DT_I32, step, x->loc));
+        sum = sum ? check_make_binary(c, OP_ADD, x->loc, e, sum) : e;
         step *= x->type.extent[i];
     }
     return sum;
@@ -66,18 +66,19 @@ struct expr *check_arg_reduce(struct checker *c, const struct node *n, enum op o
     int axis;
     if (!check_arguments(c, n, 1, 1, names, form))
         return NULL;
-    struct expr *x = reduction_operand(c, n, greatest);
+    struct expr *x = check_reduction_operand(c, n, greatest);
     if (!x || !check_axis(c, n, x, false, &axis))
         return NULL;
     if (c->in_ensures)
         return reduced(c, op, x, axis, DT_I32);
-    x = keep_for_uses(c, "x", x);
+    x = check_keep_for_uses(c, "x", x);
     struct expr *best =
-        keep_for_uses(c, "best", reduced(c, greatest, again(c, x), axis, x->type.dtype));
-    struct expr *is_best = make_binary(c, OP_EQ, n->loc, again(c, x), again(c, best));
+        check_keep_for_uses(c, "best", reduced(c, greatest, again(c, x), axis, x->type.dtype));
+    struct expr *is_best = check_make_binary(c, OP_EQ, n->loc, again(c, x), again(c, best));
     if (dtype_is_float(x->type.dtype)) { /* if all elements are NaN, the first one */
-        struct expr *no_number = make_binary(c, OP_NE, n->loc, again(c, best), again(c, best));
-        is_best = make_binary(c, OP_LOR, n->loc, is_best, no_number);
+        struct expr *no_number =
+            check_make_binary(c, OP_NE, n->loc, again(c, best), again(c, best));
+        is_best = check_make_binary(c, OP_LOR, n->loc, is_best, no_number);
     }
     struct type type = x->type;
     type.dtype = DT_I32;
@@ -96,15 +97,16 @@ static struct expr *random_argument(struct checker *c, const struct node *n, int
 {
     struct type shape = want ? *want : type_scalar(DT_NONE);
     shape.dtype = DT_NONE;
-    struct expr *a = check_expr(c, call_argument(n, i), &shape);
-    if (a && (is_untyped(a) ? a->literal.is_float : dtype_is_float(a->type.dtype))) {
-        diag_error(c->diag, a->loc, "`%s` takes integers, this is %s", n->text, type_name(c, a));
+    struct expr *a = check_expr(c, check_call_argument(n, i), &shape);
+    if (a && (check_is_untyped(a) ? a->literal.is_float : dtype_is_float(a->type.dtype))) {
+        diag_error(c->diag, a->loc, "`%s` takes integers, this is %s", n->text,
+                   check_type_name(c, a));
         return NULL;
     }
-    a = a && is_untyped(a) ? adapt_literal(c, a, t) : a;
+    a = a && check_is_untyped(a) ? check_adapt_literal(c, a, t) : a;
     if (a && t == DT_I32)
-        a = convert_to(c, a, t, "a bound of `randint`");
-    return a ? cast_to(c, a, t) : NULL;
+        a = check_convert_to(c, a, t, "a bound of `randint`");
+    return a ? check_cast_to(c, a, t) : NULL;
 }
 
 static struct expr *random_word(struct checker *c, struct loc loc, const struct expr *seed,
@@ -115,7 +117,7 @@ static struct expr *random_word(struct checker *c, struct loc loc, const struct 
     e->args[1] = again(c, offset);
     if (word)
         e->args[2] = expr_int(c->kernel, DT_U32, word, loc);
-    if (!join_shapes(c, loc, seed, offset, &e->type))
+    if (!check_join_shapes(c, loc, seed, offset, &e->type))
         return NULL;
     e->type.dtype = DT_U32;
     return e;
@@ -126,28 +128,29 @@ static struct expr *random_word(struct checker *c, struct loc loc, const struct 
 static struct expr *fraction(struct checker *c, struct expr *word)
 {
     struct expr *upper =
-        make_binary(c, OP_SHR, word->loc, word, expr_int(c->kernel, DT_U32, 8, word->loc));
-    return make_binary(c, OP_MUL, word->loc, cast_to(c, upper, DT_F32),
-                       expr_float(c->kernel, DT_F32, 0x1p-24, word->loc));
+        check_make_binary(c, OP_SHR, word->loc, word, expr_int(c->kernel, DT_U32, 8, word->loc));
+    return check_make_binary(c, OP_MUL, word->loc, check_cast_to(c, upper, DT_F32),
+                             expr_float(c->kernel, DT_F32, 0x1p-24, word->loc));
 }
 
 static struct expr *normal(struct checker *c, struct loc loc, struct expr *u, struct expr *v)
 {
     struct expr *minus = expr_unary(c->kernel, OP_NEG, u->type, loc, u);
     struct expr *log = expr_unary(c->kernel, OP_LOG1P, u->type, loc, minus);
-    struct expr *square = make_binary(c, OP_MUL, loc, log, expr_float(c->kernel, DT_F32, -2, loc));
+    struct expr *square =
+        check_make_binary(c, OP_MUL, loc, log, expr_float(c->kernel, DT_F32, -2, loc));
     struct expr *radius = expr_unary(c->kernel, OP_SQRT, u->type, loc, square);
     struct expr *turn =
-        make_binary(c, OP_MUL, loc, v, expr_float(c->kernel, DT_F32, 6.283185307179586, loc));
-    return make_binary(c, OP_MUL, loc, radius,
-                       expr_unary(c->kernel, OP_COS, turn->type, loc, turn));
+        check_make_binary(c, OP_MUL, loc, v, expr_float(c->kernel, DT_F32, 6.283185307179586, loc));
+    return check_make_binary(c, OP_MUL, loc, radius,
+                             expr_unary(c->kernel, OP_COS, turn->type, loc, turn));
 }
 
 /* Returns where(high > low, range, 0): without integers to choose from, the result is low. */
 static struct expr *unless_empty(struct checker *c, const struct node *n, const struct expr *low,
                                  const struct expr *high, struct expr *range)
 {
-    struct expr *any = make_binary(c, OP_GT, n->loc, again(c, high), again(c, low));
+    struct expr *any = check_make_binary(c, OP_GT, n->loc, again(c, high), again(c, low));
     struct expr *e = expr_new(c->kernel, OP_WHERE, range->type, n->loc, 3);
     e->args[0] = any;
     e->args[1] = range;
@@ -168,27 +171,28 @@ static struct expr *whole_within(struct checker *c, const struct node *n, struct
         return NULL;
     }
     bool known = eval_int(low, NULL, &least) && eval_int(high, NULL, &most);
-    low = keep_for_uses(c, "low", low);
-    high = keep_for_uses(c, "high", high);
-    struct expr *range = make_binary(c, OP_SUB, n->loc, again(c, high), again(c, low));
-    range = range ? cast_to(c, range, DT_U32) : NULL;
+    low = check_keep_for_uses(c, "low", low);
+    high = check_keep_for_uses(c, "high", high);
+    struct expr *range = check_make_binary(c, OP_SUB, n->loc, again(c, high), again(c, low));
+    range = range ? check_cast_to(c, range, DT_U32) : NULL;
     if (range && !known)
         range = unless_empty(c, n, low, high, range);
     if (!range)
         return NULL;
-    range = cast_to(c, range, DT_U64);
-    struct expr *product = make_binary(c, OP_MUL, n->loc, cast_to(c, word, DT_U64), range);
+    range = check_cast_to(c, range, DT_U64);
+    struct expr *product =
+        check_make_binary(c, OP_MUL, n->loc, check_cast_to(c, word, DT_U64), range);
     if (!product)
         return NULL;
     struct expr *upper =
-        make_binary(c, OP_SHR, n->loc, product, expr_int(c->kernel, DT_U64, 32, n->loc));
-    return make_binary(c, OP_ADD, n->loc, cast_to(c, upper, DT_I32), low);
+        check_make_binary(c, OP_SHR, n->loc, product, expr_int(c->kernel, DT_U64, 32, n->loc));
+    return check_make_binary(c, OP_ADD, n->loc, check_cast_to(c, upper, DT_I32), low);
 }
 
 struct expr *check_random(struct checker *c, const struct node *n, enum op op,
                           const struct type *want)
 {
-    int count = call_argument_count(n), most = op == OP_RANDINT ? 4 : 2;
+    int count = check_call_argument_count(n), most = op == OP_RANDINT ? 4 : 2;
     const char *form = op == OP_RANDINT
                            ? "randint(seed, offset)` or `randint(seed, offset, low, high)"
                            : arena_printf(c->arena, "%s(seed, offset)", n->text);
@@ -206,8 +210,8 @@ struct expr *check_random(struct checker *c, const struct node *n, enum op op,
             return NULL;
     }
     if (op == OP_RANDN) {
-        args[0] = keep_for_uses(c, "seed", args[0]);
-        args[1] = keep_for_uses(c, "offset", args[1]);
+        args[0] = check_keep_for_uses(c, "seed", args[0]);
+        args[1] = check_keep_for_uses(c, "offset", args[1]);
     }
     struct expr *word = random_word(c, n->loc, args[0], args[1], 0);
     if (!word || (op == OP_RANDINT && count == 2))

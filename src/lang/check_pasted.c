@@ -57,7 +57,7 @@ static void note_bounds(void *user, const struct node *n)
     if (n->kind == N_BINARY &&
         (n->op == OP_LT || n->op == OP_GE || n->op == OP_GT || n->op == OP_LE))
         vec_push(p->c->arena, &p->bounds, b);
-    visit_children(n, note_bounds, user);
+    module_visit_children(n, note_bounds, user);
 }
 
 static void note_accesses(void *user, const struct node *n)
@@ -66,13 +66,13 @@ static void note_accesses(void *user, const struct node *n)
     if (n->kind == N_ACCESS && is_name(n->a, p->wanted))
         vec_push(p->c->arena, &p->accesses, n);
     p->mentions += is_name(n, p->wanted);
-    visit_children(n, note_accesses, user);
+    module_visit_children(n, note_accesses, user);
 }
 
 static void read_kernel(struct pasted *p, struct checker *c)
 {
     *p = (struct pasted){.c = c, .kernel = c->node};
-    visit_children(c->node->body, note_bounds, p);
+    module_visit_children(c->node->body, note_bounds, p);
 }
 
 /* Returns the text of n: without blanks, for comparing, or as it is written, for a fix. */
@@ -145,7 +145,7 @@ static void find_param(void *user, const struct node *n)
     struct pasted *p = user;
     if (!p->found && is_scalar_param(p, n))
         p->found = n;
-    visit_children(n, find_param, user);
+    module_visit_children(n, find_param, user);
 }
 
 /* Returns the parameter of the last comparison with the index before the access. If there is
@@ -224,14 +224,14 @@ static bool agree(struct indices *shape, const struct indices *one)
     return !one->extent[0] || is_same_name(one->extent[0], shape->extent[0]);
 }
 
-const char *pointer_name(struct checker *c, const char *name)
+const char *check_pointer_name(struct checker *c, const char *name)
 {
     char *lower = arena_string(c->arena, name, strlen(name));
     for (char *s = lower; *s; s++)
         if (*s >= 'A' && *s <= 'Z')
             *s = (char)(*s - 'A' + 'a');
     bool taken = name_table_find(&c->own, lower, strlen(lower)) || module_entry(c->module, lower) ||
-                 lookup_name(c, lower);
+                 check_lookup_name(c, lower);
     return taken ? arena_printf(c->arena, "%s_data", name) : lower;
 }
 
@@ -248,7 +248,7 @@ static const char *indentation(struct checker *c)
                : "    ";
 }
 
-void fix_with_view(struct checker *c, const struct sym *pointer)
+void check_fix_with_view(struct checker *c, const struct sym *pointer)
 {
     struct pasted p;
     struct indices shape = {0};
@@ -266,7 +266,7 @@ void fix_with_view(struct checker *c, const struct sym *pointer)
             return;
     if (!shape.extent[0])
         return;
-    const char *name = pointer_name(c, pointer->name);
+    const char *name = check_pointer_name(c, pointer->name);
     struct loc body = {c->node->body->loc.source, c->node->body->loc.offset + 1, 0};
     diag_fix(c->diag, pointer->loc, "%s", name);
     diag_fix(c->diag, body,
@@ -333,7 +333,7 @@ static void note_launch(void *user, const struct node *n)
         l->axis[thread].used = true;
     if (n->kind == N_DECL && n->init)
         note_position(l, n);
-    visit_children(n, note_launch, user);
+    module_visit_children(n, note_launch, user);
 }
 
 /* Finds the launch. Returns the number of axes up to the last one used; 0 if a part of it is not
@@ -361,7 +361,7 @@ static struct loc place_of_attributes(const struct node *kernel)
     return (struct loc){kernel->loc.source, kernel->start, 0};
 }
 
-void fix_with_grid(struct checker *c)
+void check_fix_with_grid(struct checker *c)
 {
     struct launch l;
     struct text t;
@@ -374,7 +374,7 @@ void fix_with_grid(struct checker *c)
         diag_fix(c->diag, place_of_attributes(c->node), " grid(%s)", t.data);
 }
 
-void fix_with_threads(struct checker *c)
+void check_fix_with_threads(struct checker *c)
 {
     struct launch l;
     struct text t;
@@ -386,7 +386,7 @@ void fix_with_threads(struct checker *c)
         diag_fix(c->diag, place_of_attributes(c->node), " threads(%s)", t.data);
 }
 
-void fix_block_extent(struct checker *c, const struct node *member)
+void check_fix_block_extent(struct checker *c, const struct node *member)
 {
     int axis = axis_of(member, "blockDim", "blockDim");
     const struct node *n = c->node ? c->node->attributes : NULL;

@@ -5,7 +5,7 @@
  * write. */
 #include "lang/check_internal.h"
 
-bool allowed_in_pipeline(struct checker *c, struct loc at, const char *what)
+bool check_allowed_in_pipeline(struct checker *c, struct loc at, const char *what)
 {
     if (c->pipeline_level == 0)
         return true;
@@ -23,7 +23,7 @@ static const char *unstaged_index(struct checker *c, const struct expr *e)
     for (int i = 0; i < e->indices; i++) {
         if (e->index[i].kind == IX_GATHER)
             return "its rows are chosen one by one";
-        if (expr_varies(c, e->index[i].value))
+        if (check_expr_varies(c, e->index[i].value))
             return "its place differs between threads";
     }
     return NULL;

@@ -23,7 +23,7 @@ static void find_return(void *user, const struct node *n)
     const struct node **found = user;
     if (n->kind == N_RETURN && !*found)
         *found = n;
-    visit_children(n, find_return, user);
+    module_visit_children(n, find_return, user);
 }
 
 /* Returns the first `return` in the statement; NULL: none. */
@@ -55,7 +55,7 @@ static bool statement_returns(const struct node *n)
     }
 }
 
-bool fn_returns(const struct node *fn)
+bool check_fn_has_return(const struct node *fn)
 {
     return list_returns(fn->body->body);
 }
@@ -90,7 +90,7 @@ static bool paths_meet(const struct node *list)
     return false;
 }
 
-bool fn_returns_early(const struct node *fn)
+bool check_fn_returns_early(const struct node *fn)
 {
     for (const struct node *n = fn->body->body; n; n = n->next)
         if (return_in(n) && (n->kind != N_RETURN || n->next))
@@ -138,7 +138,7 @@ static void find_valueless(void *user, const struct node *n)
     const struct node **found = user;
     if (n->kind == N_RETURN && !n->a && !*found)
         *found = n;
-    visit_children(n, find_valueless, user);
+    module_visit_children(n, find_valueless, user);
 }
 
 /* Returns the first `return;` without a value in the body; NULL: none. */
@@ -206,7 +206,7 @@ static bool is_choice(const struct node *n, const struct node *rest)
     }
 }
 
-bool fn_is_choice(const struct node *fn)
+bool check_fn_is_choice(const struct node *fn)
 {
     const struct node *first = fn->body->body, *result = fn->result;
     if (first && first->kind == N_RETURN && !first->next)
@@ -234,7 +234,8 @@ static struct expr *choose(struct checker *c, const struct entry *fn, const stru
     }
     struct expr *condition = check_condition(c, n->a), *arms[2];
     bool hoistable = c->hoistable;
-    bool never = rules_out(c, condition, true), never_else = rules_out(c, condition, false);
+    bool never = check_rules_out(c, condition, true),
+         never_else = check_rules_out(c, condition, false);
     c->hoistable = false;
     c->never += never;
     arms[0] = choose(c, fn, body_of(n->body, &then), NULL, type);
@@ -281,8 +282,8 @@ void check_early_return(struct checker *c, const struct node *n)
         return;
     for (int i = 0; i < values.count; i++) {
         struct expr *value = values.value[i];
-        if (value->type.rank == 0 && expr_varies(c, value))
-            sym_info(c, early->kept[i])->varying = true;
+        if (value->type.rank == 0 && check_expr_varies(c, value))
+            check_sym_info(c, early->kept[i])->varying = true;
         set_scalar(c, early->kept[i], value, n->loc);
     }
     if (early->returned)
@@ -315,7 +316,7 @@ static struct stmt *check_if_returned(struct checker *c, bool truth, struct loc 
     return s;
 }
 
-bool returns_within(const struct checker *c, const struct node *n)
+bool check_returns_within(const struct checker *c, const struct node *n)
 {
     return c->frames && c->frames->early && n->kind != N_RETURN && return_in(n);
 }
@@ -355,16 +356,16 @@ struct stmt *check_arm_and(struct checker *c, const struct node *arm, const stru
     return first;
 }
 
-bool inline_early(struct checker *c, const struct entry *fn, const struct result_types *types,
-                  struct fn_results *out)
+bool check_inline_early(struct checker *c, const struct entry *fn, const struct result_types *types,
+                        struct fn_results *out)
 {
     struct early early = {.types = types};
     struct type flag = type_scalar(DT_BOOL);
     struct loc loc = fn->loc;
     for (int i = 0; i < types->count; i++)
-        early.kept[i] = keep_value(c, fn->name, &types->type[i], NULL, loc);
+        early.kept[i] = check_keep_value(c, fn->name, &types->type[i], NULL, loc);
     if (paths_meet(fn->node->body->body))
-        early.returned = keep_value(c, "returned", &flag, truth(c, false, loc), loc);
+        early.returned = check_keep_value(c, "returned", &flag, truth(c, false, loc), loc);
     struct stmt *block = check_emit(c, STMT_BLOCK, loc), **tail = c->tail;
     int errors = c->diag->errors;
     c->frames->early = &early;

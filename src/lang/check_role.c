@@ -18,7 +18,8 @@ void check_mbarrier(struct checker *c, const struct node *n)
     enum { MOST_ARRIVALS = (1 << 20) - 1 }; /* PTX ISA, "Contents of the mbarrier object" */
     struct type type = type_scalar(DT_U64);
     int64_t arrivals;
-    bool good = n->a && constant_in(c, n->a, "the number of arrivals", 1, MOST_ARRIVALS, &arrivals);
+    bool good =
+        n->a && check_constant_in(c, n->a, "the number of arrivals", 1, MOST_ARRIVALS, &arrivals);
     if (good && n->dims)
         good = check_extents(c, n->dims, n->text, &type);
     if (good && type_elements(&type) > MOST_BARRIERS) {
@@ -32,9 +33,9 @@ void check_mbarrier(struct checker *c, const struct node *n)
                   "all warps use it: declare it in the kernel's body, before the roles");
         good = false;
     }
-    struct sym *s = good ? declare_sym(c, n->text, ST_MBARRIER, type, n->loc) : NULL;
+    struct sym *s = good ? check_declare_sym(c, n->text, ST_MBARRIER, type, n->loc) : NULL;
     if (!s) {
-        poison_name(c, n->text, n->loc);
+        check_poison_name(c, n->text, n->loc);
         return;
     }
     s->arrivals = (int)arrivals;
@@ -43,24 +44,25 @@ void check_mbarrier(struct checker *c, const struct node *n)
     check_emit(c, STMT_DECL, n->loc)->sym = s;
 }
 
-bool names_mbarrier(struct checker *c, const struct node *n)
+bool check_names_mbarrier(struct checker *c, const struct node *n)
 {
     const struct node *name = n && n->kind == N_ACCESS ? n->a : n;
-    const struct binding *b = name && name->kind == N_NAME ? lookup_name(c, name->text) : NULL;
+    const struct binding *b =
+        name && name->kind == N_NAME ? check_lookup_name(c, name->text) : NULL;
     return b && b->kind == BIND_SYM && b->sym->storage == ST_MBARRIER;
 }
 
-struct expr *mbarrier_place(struct checker *c, const struct node *n)
+struct expr *check_mbarrier_place(struct checker *c, const struct node *n)
 {
     if (n->kind != N_NAME && n->kind != N_ACCESS) {
-        diag_error(c->diag, n->loc, "`%s` is not an mbarrier", source_snippet(c, n->loc));
+        diag_error(c->diag, n->loc, "`%s` is not an mbarrier", check_source_snippet(c, n->loc));
         diag_note(c->diag, n->loc, "declare one: `mbarrier full[3](1);`, and write `full[s]`");
         return NULL;
     }
-    if (!place_binding(c, n))
+    if (!check_place_binding(c, n))
         return NULL;
-    if (!names_mbarrier(c, n)) {
-        diag_error(c->diag, n->loc, "`%s` is not an mbarrier", place_text(n));
+    if (!check_names_mbarrier(c, n)) {
+        diag_error(c->diag, n->loc, "`%s` is not an mbarrier", check_place_text(n));
         diag_note(c->diag, n->loc, "declare one: `mbarrier full[3](1);`, and write `full[s]`");
         return NULL;
     }
@@ -68,7 +70,7 @@ struct expr *mbarrier_place(struct checker *c, const struct node *n)
     struct expr *e = check_operand(c, n);
     c->wants_mbarrier = false;
     if (e && e->type.rank > 0) {
-        diag_error(c->diag, n->loc, "`%s` is several mbarriers", source_snippet(c, n->loc));
+        diag_error(c->diag, n->loc, "`%s` is several mbarriers", check_source_snippet(c, n->loc));
         diag_note(c->diag, n->loc, "choose one with an index: `%s[i]`", e->sym->name);
         return NULL;
     }
@@ -88,12 +90,12 @@ static void check_wait(struct checker *c, const struct node *n)
 {
     if (!check_arguments(c, n, 1, 2, NULL, "wait(full[s])` or `wait(full[s], phase)"))
         return;
-    bool by_hand = call_argument(n, 1) != NULL;
-    if (!is_own_place(c, call_argument(n, 0), "the mbarrier of `wait`"))
+    bool by_hand = check_call_argument(n, 1) != NULL;
+    if (!check_is_own_place(c, check_call_argument(n, 0), "the mbarrier of `wait`"))
         return;
-    struct expr *barrier = mbarrier_place(c, call_argument(n, 0));
+    struct expr *barrier = check_mbarrier_place(c, check_call_argument(n, 0));
     struct expr *phase =
-        by_hand ? check_scalar_int(c, call_argument(n, 1), "the parity of a phase") : NULL;
+        by_hand ? check_scalar_int(c, check_call_argument(n, 1), "the parity of a phase") : NULL;
     if (!barrier || (by_hand && !phase))
         return;
     struct expr *e = effect(c, n, OP_WAIT, by_hand ? 2 : 1);
@@ -108,27 +110,27 @@ static void check_expect(struct checker *c, const struct node *n)
         return;
     enum { MOST_BYTES = (1 << 20) - 1 };
     int64_t bytes;
-    if (!is_own_place(c, call_argument(n, 0), "the mbarrier of `expect`"))
+    if (!check_is_own_place(c, check_call_argument(n, 0), "the mbarrier of `expect`"))
         return;
-    struct expr *barrier = mbarrier_place(c, call_argument(n, 0));
-    struct expr *count = check_scalar_int(c, call_argument(n, 1), "a number of bytes");
+    struct expr *barrier = check_mbarrier_place(c, check_call_argument(n, 0));
+    struct expr *count = check_scalar_int(c, check_call_argument(n, 1), "a number of bytes");
     if (!barrier || !count)
         return;
     if (eval_int(count, NULL, &bytes) && (bytes < 0 || bytes > MOST_BYTES)) {
-        diag_error(c->diag, call_argument(n, 1)->loc,
+        diag_error(c->diag, check_call_argument(n, 1)->loc,
                    "an mbarrier counts 0 to %d bytes, this is %lld", MOST_BYTES, (long long)bytes);
         return;
     }
     struct expr *e = effect(c, n, OP_EXPECT, 2);
     e->args[0] = barrier;
-    e->args[1] = cast_to(c, count, DT_I32);
+    e->args[1] = check_cast_to(c, count, DT_I32);
 }
 
 static void check_mbarrier_arrive(struct checker *c, const struct node *n)
 {
     if (!check_arguments(c, n, 1, 1, NULL, "arrive(empty[s])"))
         return;
-    struct expr *barrier = mbarrier_place(c, call_argument(n, 0));
+    struct expr *barrier = check_mbarrier_place(c, check_call_argument(n, 0));
     if (barrier)
         effect(c, n, OP_MBARRIER_ARRIVE, 1)->args[0] = barrier;
 }
@@ -138,7 +140,8 @@ static void check_wait_count(struct checker *c, const struct node *n, enum op op
     enum { MOST_GROUPS = 7 }; /* more are never of use, and wgmma.wait_group takes no more */
     int64_t groups;
     if (!check_arguments(c, n, 1, 1, NULL, form) ||
-        !constant_in(c, call_argument(n, 0), "the number under way", 0, MOST_GROUPS, &groups))
+        !check_constant_in(c, check_call_argument(n, 0), "the number under way", 0, MOST_GROUPS,
+                           &groups))
         return;
     effect(c, n, op, 1)->args[0] = expr_int(c->kernel, DT_I32, groups, n->loc);
 }
@@ -154,7 +157,8 @@ static bool is_shared_part(const struct expr *e)
  * memory, the left one from there or from registers. */
 static bool factors_in_place(struct checker *c, const struct expr *dot)
 {
-    const struct expr *a = unconverted_factor(dot->args[0]), *b = unconverted_factor(dot->args[1]);
+    const struct expr *a = expr_unconverted_factor(dot->args[0]),
+                      *b = expr_unconverted_factor(dot->args[1]);
     const struct expr *left = a->op == OP_TRANS ? a->args[0] : a;
     const struct expr *right = b->op == OP_TRANS ? b->args[0] : b;
     if (!is_shared_part(right)) {
@@ -176,7 +180,7 @@ static struct expr *product_of(struct checker *c, const struct node *n)
     const struct node *args[3];
     struct node *copy[3], *call = arena_copy(c->arena, n, sizeof *n);
     for (int i = 0; i < 3; i++) {
-        args[i] = call_argument(n, (i + 1) % 3);
+        args[i] = check_call_argument(n, (i + 1) % 3);
         copy[i] = arena_copy(c->arena, args[i], sizeof *args[i]);
     }
     copy[0]->next = copy[1];
@@ -193,17 +197,17 @@ static void check_sums(struct checker *c, const struct node *n, struct stmt *s)
     int64_t k = SUM_IN_UNIT;
     if (!n->c)
         return;
-    if (!product_is_small(s)) {
+    if (!expr_product_is_small(s)) {
         diag_error(
             c->diag, n->c->loc,
             "`sum(…)` is for products of 8-bit floats; the unit for %s and %s keeps all bits "
             "of its sums",
-            dtype_table[unconverted_factor(s->value->args[0])->type.dtype].name,
-            dtype_table[unconverted_factor(s->value->args[1])->type.dtype].name);
+            dtype_table[expr_unconverted_factor(s->value->args[0])->type.dtype].name,
+            dtype_table[expr_unconverted_factor(s->value->args[1])->type.dtype].name);
         diag_note(c->diag, n->c->loc, "leave it out");
         return;
     }
-    if (!n->in_unit && !constant_in(c, n->c, "the k of promoted sums", SUM_STEP, MOST, &k))
+    if (!n->in_unit && !check_constant_in(c, n->c, "the k of promoted sums", SUM_STEP, MOST, &k))
         return;
     if (k > 0 && k % SUM_STEP != 0) {
         diag_error(c->diag, n->c->loc,
@@ -225,20 +229,20 @@ static void check_dot_async(struct checker *c, const struct node *n)
         diag_note(c->diag, c->kernel->loc, "products are for kernels with `warps(n)`");
         return;
     }
-    struct expr *target = check_target(c, call_argument(n, 0), "added to");
+    struct expr *target = check_target(c, check_call_argument(n, 0), "added to");
     struct expr *value = target ? product_of(c, n) : NULL;
     if (!value || !factors_in_place(c, value))
         return;
     if (target->op != OP_REF || target->sym->storage != ST_REG) {
         diag_error(c->diag, target->loc, "`dot_async` adds to a whole register tile; `%s` is %s",
-                   source_snippet(c, target->loc),
-                   target->op == OP_REF ? storage_text(target->sym) : "none");
+                   check_source_snippet(c, target->loc),
+                   target->op == OP_REF ? check_storage_text(target->sym) : "none");
         diag_note(c->diag, target->loc, "declare one: `reg f32 acc[…][…] = 0;`");
         return;
     }
     if (!type_same_shape(&target->type, &value->type) || target->type.dtype != value->type.dtype) {
         diag_error(c->diag, n->loc, "`%s` is %s, and the product is %s", target->sym->name,
-                   type_name(c, target), type_name(c, value));
+                   check_type_name(c, target), check_type_name(c, value));
         return;
     }
     struct stmt *s = check_emit(c, STMT_ASSIGN, n->loc);
@@ -250,7 +254,7 @@ static void check_dot_async(struct checker *c, const struct node *n)
 
 void check_role_call(struct checker *c, const struct node *n, enum op op)
 {
-    if (!allowed_in_pipeline(c, n->loc, n->text))
+    if (!check_allowed_in_pipeline(c, n->loc, n->text))
         return;
     switch (op) {
     case OP_WAIT: check_wait(c, n); break;
@@ -301,7 +305,7 @@ static void check_use(void *user, struct expr **at)
 static void check_role_statement(void *user, struct stmt *s)
 {
     struct body_rules *r = user;
-    statement_expressions(s, check_use, r);
+    stmt_own_expressions(s, check_use, r);
     if (s->kind == STMT_ASSIGN && s->target->op == OP_REF && s->target->sym->storage == ST_SCALAR &&
         s->target->sym->index < r->first)
         report_outside(r, s->target,
@@ -355,7 +359,7 @@ static void check_thread_statement(void *user, struct stmt *s)
     bool tensor_copy =
         s->kind == STMT_ASYNC_COPY && (s->barrier || s->target->sym->storage == ST_VIEW);
     if (!tensor_copy)
-        statement_expressions(s, check_thread_use, r);
+        stmt_own_expressions(s, check_thread_use, r);
 }
 
 /* --- waits of one role --- */
@@ -411,8 +415,8 @@ static bool role_warps(struct checker *c, const struct node *n, struct role *rol
 {
     int64_t first, count;
     if (!n->a || !n->b ||
-        !constant_in(c, n->a, "the first warp of a role", 0, MAX_WARPS - 1, &first) ||
-        !constant_in(c, n->b, "the number of warps of a role", 1, MAX_WARPS, &count))
+        !check_constant_in(c, n->a, "the first warp of a role", 0, MAX_WARPS - 1, &first) ||
+        !check_constant_in(c, n->b, "the number of warps of a role", 1, MAX_WARPS, &count))
         return false;
     role->first = (int)first;
     role->warps = (int)count;
@@ -430,10 +434,11 @@ static bool role_replicas(struct checker *c, const struct node *n, struct role *
         diag_note(c->diag, n->over->loc, "write `warps(4 +: 4) for (i32 g < 2) { … }`");
         return false;
     }
-    if (!constant_in(c, n->over->init, "the number of replicas", 1, MAX_WARPS, &count))
+    if (!check_constant_in(c, n->over->init, "the number of replicas", 1, MAX_WARPS, &count))
         return false;
     role->replicas = (int)count;
-    role->replica = declare_sym(c, n->over->text, ST_SCALAR, type_scalar(DT_I32), n->over->loc);
+    role->replica =
+        check_declare_sym(c, n->over->text, ST_SCALAR, type_scalar(DT_I32), n->over->loc);
     return role->replica != NULL;
 }
 
@@ -465,7 +470,7 @@ static bool role_registers(struct checker *c, const struct node *n, struct role 
     int64_t registers;
     if (!n->c)
         return true;
-    if (!constant_in(c, n->c, "the registers of a role's threads", LEAST, MOST, &registers))
+    if (!check_constant_in(c, n->c, "the registers of a role's threads", LEAST, MOST, &registers))
         return false;
     if (registers % STEP != 0) {
         diag_error(c->diag, n->c->loc, "registers are given in steps of %d, not %lld", STEP,
@@ -512,7 +517,7 @@ void check_role(struct checker *c, const struct node *n)
     if (role_replicas(c, n, role) && role_registers(c, n, role) && role_fits(c, n, role)) {
         struct stmt *s = check_emit(c, STMT_ROLE, n->loc), **after = c->tail;
         s->role = role;
-        s->block = block_of(n->body);
+        s->block = check_block_of(n->body);
         c->in_role = true;
         s->body = check_body(c, n->body);
         c->in_role = false;
@@ -533,7 +538,7 @@ void check_one_thread(struct checker *c, const struct node *n)
     }
     int loops = c->loops, first = c->kernel->symbol_count;
     struct stmt *s = check_emit(c, STMT_ONE_THREAD, n->loc), **after = c->tail;
-    s->block = block_of(n->body);
+    s->block = check_block_of(n->body);
     c->loops = 0; /* break and continue would leave the other threads in the loop */
     s->body = check_body(c, n->body);
     c->loops = loops;
@@ -544,7 +549,7 @@ void check_one_thread(struct checker *c, const struct node *n)
         stmt_walk(s->body, check_role_statement, &rules);
 }
 
-bool allowed_after_roles(struct checker *c, const struct node *n)
+bool check_allowed_after_roles(struct checker *c, const struct node *n)
 {
     bool closes = n->kind == N_EXPR && n->a->kind == N_CALL &&
                   strcmp(n->a->text, op_table[OP_CLUSTER_SYNC].text) == 0;

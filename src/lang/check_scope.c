@@ -22,7 +22,7 @@ static void add_name(struct checker *c, struct binding *b)
 static void add_outermost(struct checker *c, struct binding *b)
 {
     struct names *names = &c->names;
-    struct binding *hiding = lookup_name(c, b->name);
+    struct binding *hiding = check_lookup_name(c, b->name);
     if (!hiding && !names->newest) {
         add_name(c, b);
         return;
@@ -60,7 +60,8 @@ void check_scope_close(struct checker *c, int outer)
     c->level = outer;
 }
 
-struct binding *lookup_name_of_kind(const struct checker *c, const char *name, enum bind_kind kind)
+struct binding *check_lookup_name_of_kind(const struct checker *c, const char *name,
+                                          enum bind_kind kind)
 {
     const struct name_entry *entry = name_table_find(&c->names.table, name, strlen(name));
     struct binding *b = entry ? entry->object : NULL;
@@ -69,14 +70,15 @@ struct binding *lookup_name_of_kind(const struct checker *c, const char *name, e
     return b;
 }
 
-struct binding *lookup_name(const struct checker *c, const char *name)
+struct binding *check_lookup_name(const struct checker *c, const char *name)
 {
-    return lookup_name_of_kind(c, name, BIND_ANY);
+    return check_lookup_name_of_kind(c, name, BIND_ANY);
 }
 
-struct binding *bind_name(struct checker *c, const char *name, struct loc loc, enum bind_kind kind)
+struct binding *check_bind_name(struct checker *c, const char *name, struct loc loc,
+                                enum bind_kind kind)
 {
-    struct binding *old = lookup_name(c, name);
+    struct binding *old = check_lookup_name(c, name);
     if (old && old->level == c->level && old->kind != BIND_POISON) {
         diag_error(c->diag, loc, "`%s` is declared twice in one scope", name);
         diag_note(c->diag, old->loc, "the first declaration; give one of them another name");
@@ -92,14 +94,14 @@ struct binding *bind_name(struct checker *c, const char *name, struct loc loc, e
     return b;
 }
 
-void poison_name(struct checker *c, const char *name, struct loc loc)
+void check_poison_name(struct checker *c, const char *name, struct loc loc)
 {
-    struct binding *old = lookup_name(c, name);
+    struct binding *old = check_lookup_name(c, name);
     if (!old || old->level != c->level)
-        bind_name(c, name, loc, BIND_POISON);
+        check_bind_name(c, name, loc, BIND_POISON);
 }
 
-void poison_outermost(struct checker *c, const char *name, struct loc loc)
+void check_poison_outermost(struct checker *c, const char *name, struct loc loc)
 {
     struct binding *b = arena_new(c->arena, struct binding);
     *b = (struct binding){.name = name, .loc = loc, .kind = BIND_POISON, .level = -1};
@@ -135,8 +137,8 @@ static const char *unique_name(struct checker *c, const char *name)
     return chosen;
 }
 
-struct sym *declare_hidden(struct checker *c, const char *name, enum storage storage,
-                           struct type type, struct loc loc)
+struct sym *check_declare_hidden(struct checker *c, const char *name, enum storage storage,
+                                 struct type type, struct loc loc)
 {
     struct sym *s = sym_new(c->kernel, unique_name(c, name), storage, type, loc);
     s->written = name;
@@ -149,17 +151,17 @@ struct sym *declare_hidden(struct checker *c, const char *name, enum storage sto
     return s;
 }
 
-struct sym *declare_sym(struct checker *c, const char *name, enum storage storage, struct type type,
-                        struct loc loc)
+struct sym *check_declare_sym(struct checker *c, const char *name, enum storage storage,
+                              struct type type, struct loc loc)
 {
-    struct binding *b = bind_name(c, name, loc, BIND_SYM);
+    struct binding *b = check_bind_name(c, name, loc, BIND_SYM);
     if (!b)
         return NULL;
-    b->sym = declare_hidden(c, name, storage, type, loc);
+    b->sym = check_declare_hidden(c, name, storage, type, loc);
     return b->sym;
 }
 
-struct sym_info *sym_info(struct checker *c, const struct sym *s)
+struct sym_info *check_sym_info(struct checker *c, const struct sym *s)
 {
     static const struct sym_info none;
     if (s->storage == ST_PARAM || (size_t)s->index >= c->infos.count) {
@@ -172,14 +174,14 @@ struct sym_info *sym_info(struct checker *c, const struct sym *s)
 
 /* --- places of expressions in messages --- */
 
-void place_expr(struct checker *c, const struct expr *e, struct loc at)
+void check_place_expr(struct checker *c, const struct expr *e, struct loc at)
 {
     struct placed *p = arena_new(c->arena, struct placed);
     *p = (struct placed){.value = e, .at = at, .before = c->placed};
     c->placed = p;
 }
 
-struct loc expr_place(const struct checker *c, const struct expr *e)
+struct loc check_expr_place(const struct checker *c, const struct expr *e)
 {
     for (const struct placed *p = c->placed; p; p = p->before)
         if (p->value == e)
@@ -187,12 +189,12 @@ struct loc expr_place(const struct checker *c, const struct expr *e)
     return e->loc;
 }
 
-const char *expr_snippet(struct checker *c, const struct expr *e)
+const char *check_expr_snippet(struct checker *c, const struct expr *e)
 {
-    return source_snippet(c, expr_place(c, e));
+    return check_source_snippet(c, check_expr_place(c, e));
 }
 
-const char *storage_text(const struct sym *s)
+const char *check_storage_text(const struct sym *s)
 {
     switch (s->storage) {
     case ST_PARAM: return s->is_pointer ? "a pointer" : "a scalar parameter";

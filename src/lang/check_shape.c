@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-bool is_shape_call(enum op op)
+bool check_is_shape_call(enum op op)
 {
     return op == OP_DOT || op == OP_IOTA || op_table[op].class == CLASS_SHAPE;
 }
@@ -13,7 +13,7 @@ static struct expr *tile_operand(struct checker *c, const struct node *n, const 
     struct expr *x = check_operand(c, n);
     if (!x || x->type.rank > 0)
         return x;
-    diag_error(c->diag, expr_place(c, x), "`%s` takes a tile, and this is a scalar", call);
+    diag_error(c->diag, check_expr_place(c, x), "`%s` takes a tile, and this is a scalar", call);
     return NULL;
 }
 
@@ -44,7 +44,7 @@ static enum dtype dot_operand_type(enum dtype a, enum dtype b)
 static const char *extent_text(struct checker *c, const struct expr *x, int axis)
 {
     if (x->op == OP_ACCESS && x->indices == 0 && x->sym->storage == ST_VIEW)
-        return source_snippet(c, x->sym->dims[axis]->loc);
+        return check_source_snippet(c, x->sym->dims[axis]->loc);
     return x->type.extent[axis] == EXTENT_RUNTIME
                ? "…"
                : arena_printf(c->arena, "%lld", (long long)x->type.extent[axis]);
@@ -54,15 +54,15 @@ static bool is_matrix(struct checker *c, const struct expr *x)
 {
     if (x->type.rank == 2)
         return true;
-    diag_error(c->diag, expr_place(c, x), "dot multiplies matrices, `%s` is %s", expr_snippet(c, x),
-               type_name(c, x));
+    diag_error(c->diag, check_expr_place(c, x), "dot multiplies matrices, `%s` is %s",
+               check_expr_snippet(c, x), check_type_name(c, x));
     if (x->type.rank == 1)
-        diag_note(c->diag, expr_place(c, x),
+        diag_note(c->diag, check_expr_place(c, x),
                   "as a row it is `reshape(%s, 1, %s)`, as a column `reshape(%s, %s, 1)`",
-                  expr_snippet(c, x), extent_text(c, x, 0), expr_snippet(c, x),
+                  check_expr_snippet(c, x), extent_text(c, x, 0), check_expr_snippet(c, x),
                   extent_text(c, x, 0));
     else if (x->type.rank > 2)
-        diag_note(c->diag, expr_place(c, x), "choose one matrix with an index: `x[i]`");
+        diag_note(c->diag, check_expr_place(c, x), "choose one matrix with an index: `x[i]`");
     return false;
 }
 
@@ -85,17 +85,17 @@ static bool dot_shapes(struct checker *c, const struct node *n, const struct exp
     const int64_t *x = a->type.extent, *y = b->type.extent;
     if (extents_meet(a->type.extent[1], b->type.extent[0]))
         return true;
-    const char *left = arena_printf(c->arena, "`%s`", expr_snippet(c, a));
-    const char *right = arena_printf(c->arena, "`%s`", expr_snippet(c, b));
-    shape_error(c, n->loc, left, &a->type, right, &b->type);
+    const char *left = arena_printf(c->arena, "`%s`", check_expr_snippet(c, a));
+    const char *right = arena_printf(c->arena, "`%s`", check_expr_snippet(c, b));
+    check_shape_error(c, n->loc, left, &a->type, right, &b->type);
     if (x[1] == y[1] && product_fits(want, x[0], y[0]))
-        diag_note(c->diag, expr_place(c, b),
+        diag_note(c->diag, check_expr_place(c, b),
                   "the left's columns must match the right's rows: `trans(%s)`",
-                  expr_snippet(c, b));
+                  check_expr_snippet(c, b));
     else if (x[0] == y[0] && product_fits(want, x[1], y[1]))
-        diag_note(c->diag, expr_place(c, a),
+        diag_note(c->diag, check_expr_place(c, a),
                   "the left's columns must match the right's rows: `trans(%s)`",
-                  expr_snippet(c, a));
+                  check_expr_snippet(c, a));
     else
         diag_note(c->diag, n->loc, "dot takes [M][K] and [K][N]: %lld columns meet %lld rows",
                   (long long)x[1], (long long)y[0]);
@@ -110,17 +110,17 @@ static bool dot_types(struct checker *c, const struct node *n, struct expr **arg
     b = b == DT_BOOL ? DT_I32 : b;
     if (dtype_is_float(a) != dtype_is_float(b)) {
         diag_error(c->diag, n->loc, "dot of %s and %s: both are floats, or both integers",
-                   type_name(c, args[0]), type_name(c, args[1]));
+                   check_type_name(c, args[0]), check_type_name(c, args[1]));
         struct expr *integer = args[dtype_is_float(a)];
         enum dtype t = dtype_is_float(a) ? a : b;
-        diag_note(c->diag, expr_place(c, integer), "write the cast: `(%s) %s`", dtype_table[t].name,
-                  expr_snippet(c, integer));
-        fix_with_cast(c, expr_place(c, integer), t, integer->op == OP_REF);
+        diag_note(c->diag, check_expr_place(c, integer), "write the cast: `(%s) %s`",
+                  dtype_table[t].name, check_expr_snippet(c, integer));
+        check_fix_with_cast(c, check_expr_place(c, integer), t, integer->op == OP_REF);
         return false;
     }
     enum dtype t = dot_operand_type(a, b);
-    args[0] = cast_to(c, args[0], t);
-    args[1] = cast_to(c, args[1], t);
+    args[0] = check_cast_to(c, args[0], t);
+    args[1] = check_cast_to(c, args[1], t);
     *result = dot_result(t);
     return true;
 }
@@ -130,10 +130,10 @@ struct expr *check_dot(struct checker *c, const struct node *n, const struct typ
 {
     if (!check_arguments(c, n, 2, 3, NULL, "dot(a, b)` or `dot(a, b, c)"))
         return NULL;
-    int count = call_argument_count(n);
+    int count = check_call_argument_count(n);
     struct expr *args[3] = {NULL, NULL, NULL};
     for (int i = 0; i < count; i++)
-        args[i] = check_operand(c, call_argument(n, i));
+        args[i] = check_operand(c, check_call_argument(n, i));
     if (!args[0] || !args[1] || (count == 3 && !args[2]))
         return NULL;
     bool good = is_matrix(c, args[0]);
@@ -145,12 +145,13 @@ struct expr *check_dot(struct checker *c, const struct node *n, const struct typ
         return NULL;
     struct type type = type_tile(t, 2, extent);
     if (count == 3) {
-        args[2] = convert_to(c, args[2], t, "the sum of `dot`");
+        args[2] = check_convert_to(c, args[2], t, "the sum of `dot`");
         if (!args[2])
             return NULL;
-        if (!broadcasts_to(&type, &args[2]->type) || args[2]->type.rank != 2) {
-            shape_error(c, expr_place(c, args[2]), "the product", &type,
-                        arena_printf(c->arena, "`%s`", expr_snippet(c, args[2])), &args[2]->type);
+        if (!check_broadcasts_to(&type, &args[2]->type) || args[2]->type.rank != 2) {
+            check_shape_error(c, check_expr_place(c, args[2]), "the product", &type,
+                              arena_printf(c->arena, "`%s`", check_expr_snippet(c, args[2])),
+                              &args[2]->type);
             return NULL;
         }
     }
@@ -167,12 +168,12 @@ static bool shape_numbers(struct checker *c, const struct node *n, const char *w
                           int *count)
 {
     *count = 0;
-    for (const struct node *a = call_argument(n, 0)->next; a; a = a->next) {
+    for (const struct node *a = check_call_argument(n, 0)->next; a; a = a->next) {
         if (*count == MAX_RANK) {
             diag_error(c->diag, a->loc, "a tile has at most %d axes", MAX_RANK);
             return false;
         }
-        if (!constant_in(c, a, what, 1, MAX_ELEMENTS, &out[*count]))
+        if (!check_constant_in(c, a, what, 1, MAX_ELEMENTS, &out[*count]))
             return false;
         ++*count;
     }
@@ -183,20 +184,20 @@ static bool known_extents(struct checker *c, const struct node *n, const struct 
 {
     for (int i = 0; i < x->type.rank; i++)
         if (x->type.extent[i] == EXTENT_RUNTIME) {
-            diag_error(c->diag, expr_place(c, x),
+            diag_error(c->diag, check_expr_place(c, x),
                        "`%s` of `%s`, whose shape %s is known only when the kernel is launched",
-                       n->text, expr_snippet(c, x), type_name(c, x));
+                       n->text, check_expr_snippet(c, x), check_type_name(c, x));
             diag_note(c->diag, n->loc, "`static` parameters make shapes known");
             return false;
         }
-    return check_size(c, &x->type, expr_place(c, x));
+    return check_size(c, &x->type, check_expr_place(c, x));
 }
 
 static struct expr *reshape_fails(struct checker *c, const struct node *n, const struct expr *x,
                                   const struct type *to)
 {
     diag_error(c->diag, n->loc, "reshape of %s, %lld elements, to %s, %lld elements",
-               type_name(c, x), (long long)type_elements(&x->type), type_text(c->arena, to),
+               check_type_name(c, x), (long long)type_elements(&x->type), type_text(c->arena, to),
                (long long)type_elements(to));
     return NULL;
 }
@@ -215,12 +216,12 @@ static struct expr *reshape_at_launch(struct checker *c, const struct node *n, s
 {
     struct expr *extents[MAX_RANK];
     struct type type = {.dtype = x->type.dtype};
-    for (const struct node *a = call_argument(n, 0)->next; a; a = a->next) {
+    for (const struct node *a = check_call_argument(n, 0)->next; a; a = a->next) {
         if (type.rank == MAX_RANK) {
             diag_error(c->diag, a->loc, "a tile has at most %d axes", MAX_RANK);
             return NULL;
         }
-        struct expr *e = launch_int(c, a, "an extent");
+        struct expr *e = check_launch_int(c, a, "an extent");
         int64_t *extent = &type.extent[type.rank];
         if (!e)
             return NULL;
@@ -245,7 +246,7 @@ static struct expr *reshape_at_launch(struct checker *c, const struct node *n, s
 
 static struct expr *check_reshape(struct checker *c, const struct node *n)
 {
-    struct expr *x = check_operand(c, call_argument(n, 0));
+    struct expr *x = check_operand(c, check_call_argument(n, 0));
     struct type type = {0};
     if (x && c->in_ensures)
         return reshape_at_launch(c, n, x);
@@ -264,7 +265,7 @@ static bool counts_axes(struct checker *c, const struct node *n, const struct ex
     if (count == x->type.rank)
         return true;
     diag_error(c->diag, n->loc, "`%s` takes a number for each axis: %s has %d, %d are given",
-               n->text, type_name(c, x), x->type.rank, count);
+               n->text, check_type_name(c, x), x->type.rank, count);
     return false;
 }
 
@@ -274,13 +275,13 @@ static struct expr *repeat_at_launch(struct checker *c, const struct node *n, en
                                      struct expr *x)
 {
     int axis = 0;
-    if (!counts_axes(c, n, x, call_argument_count(n) - 1))
+    if (!counts_axes(c, n, x, check_call_argument_count(n) - 1))
         return NULL;
     struct expr *e = expr_new(c->kernel, op, x->type, n->loc, 1 + x->type.rank);
     e->args[0] = x;
-    for (const struct node *a = call_argument(n, 0)->next; a; a = a->next, axis++) {
+    for (const struct node *a = check_call_argument(n, 0)->next; a; a = a->next, axis++) {
         int64_t times, *extent = &e->type.extent[axis];
-        struct expr *number = e->args[axis + 1] = launch_int(c, a, "a number of times");
+        struct expr *number = e->args[axis + 1] = check_launch_int(c, a, "a number of times");
         if (!number)
             return NULL;
         bool known = eval_int(number, NULL, &times);
@@ -302,7 +303,7 @@ static struct expr *repeat_at_launch(struct checker *c, const struct node *n, en
 
 static struct expr *check_repeat(struct checker *c, const struct node *n, enum op op)
 {
-    struct expr *x = tile_operand(c, call_argument(n, 0), n->text);
+    struct expr *x = tile_operand(c, check_call_argument(n, 0), n->text);
     int64_t times[MAX_RANK];
     int count;
     if (x && c->in_ensures)
@@ -320,15 +321,15 @@ static struct expr *check_repeat(struct checker *c, const struct node *n, enum o
 
 static struct expr *check_broadcast(struct checker *c, const struct node *n)
 {
-    struct expr *x = check_operand(c, call_argument(n, 0));
+    struct expr *x = check_operand(c, check_call_argument(n, 0));
     struct type type = {0};
     if (!x || !shape_numbers(c, n, "an extent", type.extent, &type.rank))
         return NULL;
     type.dtype = x->type.dtype;
     if (!check_size(c, &type, n->loc))
         return NULL;
-    if (!broadcasts_to(&type, &x->type)) {
-        diag_error(c->diag, n->loc, "%s does not stretch to %s", type_name(c, x),
+    if (!check_broadcasts_to(&type, &x->type)) {
+        diag_error(c->diag, n->loc, "%s does not stretch to %s", check_type_name(c, x),
                    type_text(c->arena, &type));
         diag_note(c->diag, n->loc,
                   "axes are matched from the last one on; only an axis of 1 stretches");
@@ -339,15 +340,15 @@ static struct expr *check_broadcast(struct checker *c, const struct node *n)
 
 static struct expr *check_trans(struct checker *c, const struct node *n)
 {
-    struct expr *x = tile_operand(c, call_argument(n, 0), n->text);
+    struct expr *x = tile_operand(c, check_call_argument(n, 0), n->text);
     if (!x)
         return NULL;
     int rank = x->type.rank;
     if (rank < 2) {
-        diag_error(c->diag, n->loc, "trans swaps the last two axes, `%s` is %s", expr_snippet(c, x),
-                   type_name(c, x));
-        diag_note(c->diag, n->loc, "a column of it is `reshape(%s, %s, 1)`", expr_snippet(c, x),
-                  extent_text(c, x, 0));
+        diag_error(c->diag, n->loc, "trans swaps the last two axes, `%s` is %s",
+                   check_expr_snippet(c, x), check_type_name(c, x));
+        diag_note(c->diag, n->loc, "a column of it is `reshape(%s, %s, 1)`",
+                  check_expr_snippet(c, x), extent_text(c, x, 0));
         return NULL;
     }
     struct type type = x->type;
@@ -379,12 +380,12 @@ static bool iota_shape(struct checker *c, struct loc at, const struct type *type
 /* Checks iota in `ensures`. An extent that is known only at the launch is an operand. */
 static struct expr *iota_at_launch(struct checker *c, const struct node *n)
 {
-    int count = call_argument_count(n), i = 0;
+    int count = check_call_argument_count(n), i = 0;
     struct expr *e = expr_new(c->kernel, OP_IOTA, type_scalar(DT_I32), n->loc, count);
     e->type.rank = count;
     bool all_known = true;
     for (const struct node *a = n->list; a; a = a->next, i++) {
-        e->args[i] = launch_int(c, a, "an extent");
+        e->args[i] = check_launch_int(c, a, "an extent");
         if (!e->args[i])
             return NULL;
         if (!eval_int(e->args[i], NULL, &e->type.extent[i])) {
@@ -425,7 +426,7 @@ static struct expr *check_iota(struct checker *c, const struct node *n, const st
     if (c->in_ensures)
         return iota_at_launch(c, n);
     for (const struct node *a = n->list; a; a = a->next)
-        if (!constant_in(c, a, "an extent", 1, MAX_ELEMENTS, &type.extent[type.rank++]))
+        if (!check_constant_in(c, a, "an extent", 1, MAX_ELEMENTS, &type.extent[type.rank++]))
             return NULL;
     if (!iota_shape(c, n->loc, &type) || !check_size(c, &type, n->loc))
         return NULL;

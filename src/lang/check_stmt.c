@@ -16,7 +16,7 @@ static bool index_has_effect(const struct expr *e)
 
 static const char *target_name(struct checker *c, const struct node *n)
 {
-    return n->a->kind == N_NAME ? n->a->text : source_snippet(c, n->a->loc);
+    return n->a->kind == N_NAME ? n->a->text : check_source_snippet(c, n->a->loc);
 }
 
 /* Checks the value of x op= e, which is x = x op e. */
@@ -26,7 +26,7 @@ static struct expr *compound_value(struct checker *c, const struct node *n,
     struct type shape = target->type;
     shape.dtype = DT_NONE;
     struct expr *e = check_expr(c, n->b, &shape);
-    if (!e || !value_shape_fits(c, e, &target->type, target_name(c, n), target->sym->loc))
+    if (!e || !check_value_shape_fits(c, e, &target->type, target_name(c, n), target->sym->loc))
         return NULL;
     if (index_has_effect(target)) {
         diag_error(c->diag, n->a->loc, "the index has an effect, and `%s=` would evaluate it twice",
@@ -36,15 +36,15 @@ static struct expr *compound_value(struct checker *c, const struct node *n,
     }
     struct expr *old = expr_copy(c->kernel, target);
     old->by = NULL; /* by(…) of the target is about the store */
-    struct expr *value = make_binary(c, n->op, n->loc, old, e);
+    struct expr *value = check_make_binary(c, n->op, n->loc, old, e);
     if (!value || dtype_holds(target->type.dtype, value->type.dtype))
         return value;
     const char *have = dtype_table[target->type.dtype].name;
     diag_error(c->diag, n->b->loc, "`%s` is %s, and with `%s` this gives %s",
-               source_snippet(c, n->a->loc), have, source_snippet(c, n->b->loc),
+               check_source_snippet(c, n->a->loc), have, check_source_snippet(c, n->b->loc),
                dtype_table[value->type.dtype].name);
     diag_note(c->diag, n->b->loc, "write the cast: `%s = (%s) (%s %s …)`",
-              source_snippet(c, n->a->loc), have, source_snippet(c, n->a->loc),
+              check_source_snippet(c, n->a->loc), have, check_source_snippet(c, n->a->loc),
               op_table[n->op].text);
     return NULL;
 }
@@ -58,11 +58,12 @@ void check_assign(struct checker *c, const struct node *n)
     }
     struct expr *value =
         n->op == OP_COUNT ? check_expr(c, n->b, &target->type) : compound_value(c, n, target);
-    value = value ? fit_value(c, value, &target->type, target_name(c, n), target->sym->loc) : NULL;
+    value = value ? check_fit_value(c, value, &target->type, target_name(c, n), target->sym->loc)
+                  : NULL;
     if (!value)
         return;
-    if (target->op == OP_REF && target->sym->storage == ST_SCALAR && expr_varies(c, value))
-        sym_info(c, target->sym)->varying = true;
+    if (target->op == OP_REF && target->sym->storage == ST_SCALAR && check_expr_varies(c, value))
+        check_sym_info(c, target->sym)->varying = true;
     struct stmt *s = check_emit(c, STMT_ASSIGN, n->loc);
     s->target = target;
     s->value = value;
@@ -79,7 +80,7 @@ static const char *check_hint(struct checker *c, const struct node *n)
     for (size_t i = 0; i < HINTS; i++)
         if (strcmp(hints[i], n->text) == 0)
             return hints[i];
-    const char *near = nearest_name(n->text, hints, HINTS);
+    const char *near = text_nearest(n->text, hints, HINTS);
     diag_error(c->diag, n->loc, "there is no hint `%s`", n->text);
     diag_note(c->diag, n->loc, "%s`%s`",
               near ? "did you mean "
@@ -95,7 +96,7 @@ static bool store_places(struct checker *c, const struct node *n, const struct e
 {
     if (from->op != OP_ACCESS || from->sym->storage != ST_SHARED) {
         diag_error(c->diag, n->b->loc, "`async` stores a shared tile, as it is; `%s` is none",
-                   source_snippet(c, n->b->loc));
+                   check_source_snippet(c, n->b->loc));
         diag_note(c->diag, n->loc, "without `async` any value may be stored");
         return false;
     }
@@ -115,14 +116,14 @@ static bool async_places(struct checker *c, const struct node *n, const struct e
         return false;
     if (!stores && (to->op != OP_ACCESS || to->sym->storage != ST_SHARED)) {
         diag_error(c->diag, n->a->loc, "`async` fills a shared tile; `%s` is %s", to->sym->name,
-                   storage_text(to->sym));
+                   check_storage_text(to->sym));
         return false;
     }
     if (stores) {
     } else if (from->op != OP_ACCESS || from->sym->storage != ST_VIEW) {
         diag_error(c->diag, n->b->loc,
                    "`async` copies from global memory, as it is; `%s` is computed",
-                   source_snippet(c, n->b->loc));
+                   check_source_snippet(c, n->b->loc));
         diag_note(c->diag, n->loc, "without `async` any value may be stored");
         return false;
     }
@@ -132,29 +133,30 @@ static bool async_places(struct checker *c, const struct node *n, const struct e
         return false;
     }
     if (!type_same_shape(&to->type, &from->type)) {
-        shape_error(c, n->b->loc, arena_printf(c->arena, "`%s`", source_snippet(c, n->a->loc)),
-                    &to->type, arena_printf(c->arena, "`%s`", source_snippet(c, n->b->loc)),
-                    &from->type);
+        check_shape_error(
+            c, n->b->loc, arena_printf(c->arena, "`%s`", check_source_snippet(c, n->a->loc)),
+            &to->type, arena_printf(c->arena, "`%s`", check_source_snippet(c, n->b->loc)),
+            &from->type);
         diag_note(c->diag, to->sym->loc, "`%s` is declared here", to->sym->name);
         return false;
     }
     if (to->type.dtype == from->type.dtype)
         return true;
     diag_error(c->diag, n->b->loc, "`async` copies bytes: `%s` is %s, `%s` is %s",
-               source_snippet(c, n->a->loc), dtype_table[to->type.dtype].name,
-               source_snippet(c, n->b->loc), dtype_table[from->type.dtype].name);
+               check_source_snippet(c, n->a->loc), dtype_table[to->type.dtype].name,
+               check_source_snippet(c, n->b->loc), dtype_table[from->type.dtype].name);
     diag_note(c->diag, n->loc, "leave `async` out to convert on the way");
     return false;
 }
 
 static void check_async(struct checker *c, const struct node *n)
 {
-    bool allowed = allowed_in_pipeline(c, n->loc, "async");
-    if (!is_own_place(c, n->c, "the mbarrier of a copy") ||
-        !is_own_place(c, n->a, "the tile of a copy") ||
-        !is_own_place(c, n->b, "the tile of a copy"))
+    bool allowed = check_allowed_in_pipeline(c, n->loc, "async");
+    if (!check_is_own_place(c, n->c, "the mbarrier of a copy") ||
+        !check_is_own_place(c, n->a, "the tile of a copy") ||
+        !check_is_own_place(c, n->b, "the tile of a copy"))
         return;
-    struct expr *barrier = n->c ? mbarrier_place(c, n->c) : NULL;
+    struct expr *barrier = n->c ? check_mbarrier_place(c, n->c) : NULL;
     struct expr *multicast = n->peer ? check_multicast(c, n) : NULL;
     struct expr *to = check_target(c, n->a, "assigned to");
     struct expr *from = check_operand(c, n->b);
@@ -186,16 +188,16 @@ static void emit_value(struct checker *c, struct expr *e)
         check_emit(c, STMT_EFFECT, e->loc)->value = e;
         return;
     }
-    keep_value(c, "unused", &e->type, e, e->loc);
+    check_keep_value(c, "unused", &e->type, e, e->loc);
 }
 
 static void check_call_statement(struct checker *c, const struct node *n)
 {
     const struct node *call = n->a;
     enum op op = op_by_text(call->text, FORM_CALL, -1);
-    if (op == OP_ARRIVE && names_mbarrier(c, call_argument(call, 0)))
+    if (op == OP_ARRIVE && check_names_mbarrier(c, check_call_argument(call, 0)))
         op = OP_MBARRIER_ARRIVE;
-    if (n->is_added && !may_be_uncredited(op)) {
+    if (n->is_added && !stmt_may_be_uncredited(op)) {
         diag_error(c->diag, n->loc, "`added` marks a barrier or a wait, and `%s` is neither",
                    call->text);
         diag_note(
@@ -207,7 +209,7 @@ static void check_call_statement(struct checker *c, const struct node *n)
     const struct entry *fn = module_entry(c->module, call->text);
     if (fn && fn->kind == ENTRY_FN) {
         struct fn_results results = {.count = 0};
-        if (inline_fn(c, call, fn, &results))
+        if (check_inline_fn(c, call, fn, &results))
             for (int i = 0; i < results.count; i++)
                 emit_value(c, results.value[i]);
         return;
@@ -222,7 +224,8 @@ static void check_call_statement(struct checker *c, const struct node *n)
     c->whole = call;
     struct expr *e = check_call(c, call, NULL);
     if (e && !expr_has_atomic(e))
-        diag_error(c->diag, n->loc, "the value of `%s` is not used", source_snippet(c, call->loc));
+        diag_error(c->diag, n->loc, "the value of `%s` is not used",
+                   check_source_snippet(c, call->loc));
     else if (e)
         emit_value(c, e);
 }
@@ -234,7 +237,7 @@ static void check_call_statement(struct checker *c, const struct node *n)
 static void set_freed(struct checker *c, size_t from, size_t to, bool freed)
 {
     for (size_t i = from; i < to; i++)
-        sym_info(c, c->freed.data[i])->freed = freed;
+        check_sym_info(c, c->freed.data[i])->freed = freed;
 }
 
 void check_if_and(struct checker *c, const struct node *n, const struct node *rest, bool in_body)
@@ -248,15 +251,16 @@ void check_if_and(struct checker *c, const struct node *n, const struct node *re
     struct stmt *s = check_emit(c, STMT_IF, n->loc), **after = c->tail;
     s->condition = condition;
     size_t before = c->freed.count;
-    bool never = rules_out(c, condition, true), never_else = rules_out(c, condition, false);
+    bool never = check_rules_out(c, condition, true),
+         never_else = check_rules_out(c, condition, false);
     c->never += never;
-    s->block = block_of(n->body);
+    s->block = check_block_of(n->body);
     s->body = check_arm_and(c, n->body, in_body ? rest : NULL);
     c->never += never_else - never;
     size_t then = c->freed.count;
     set_freed(c, before, then, false);
     if (n->otherwise)
-        s->other_block = block_of(n->otherwise);
+        s->other_block = check_block_of(n->otherwise);
     s->otherwise = check_arm_and(c, n->otherwise, in_body ? NULL : rest);
     c->never -= never_else;
     set_freed(c, before, then, true);
@@ -289,14 +293,14 @@ static void check_jump(struct checker *c, const struct node *n)
 static void check_block(struct checker *c, const struct node *n)
 {
     struct stmt *s = check_emit(c, STMT_BLOCK, n->loc), **after = c->tail;
-    s->block = block_of(n);
+    s->block = check_block_of(n);
     s->body = check_body(c, n);
     c->tail = after;
 }
 
 void check_statement(struct checker *c, const struct node *n)
 {
-    if (!allowed_after_roles(c, n))
+    if (!check_allowed_after_roles(c, n))
         return;
     switch (n->kind) {
     case N_DECLS: check_decls(c, n); break;
@@ -328,7 +332,7 @@ void check_stmts(struct checker *c, const struct node *list, const struct node *
         struct loc outer = c->start;
         c->hoistable = true;
         c->start = (struct loc){n->loc.source, n->start, 0};
-        if (check_deeper(c, n->loc) && returns_within(c, n))
+        if (check_deeper(c, n->loc) && check_returns_within(c, n))
             done = check_returning(c, n);
         else if (c->depth <= MAX_DEPTH)
             check_statement(c, n);
@@ -337,7 +341,7 @@ void check_stmts(struct checker *c, const struct node *list, const struct node *
     }
 }
 
-struct loc block_of(const struct node *n)
+struct loc check_block_of(const struct node *n)
 {
     return n->kind == N_BLOCK ? n->loc : LOC_NONE;
 }

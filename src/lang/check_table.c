@@ -9,7 +9,7 @@
 static bool outside(struct checker *c, const struct node *n, const struct sym *s, int axis,
                     const struct expr *e)
 {
-    int64_t v, extent = sym_info(c, s)->shape.extent[axis];
+    int64_t v, extent = check_sym_info(c, s)->shape.extent[axis];
     if (c->never > 0 || !eval_int(e, NULL, &v) || (v >= 0 && v < extent))
         return false;
     if (v < 0)
@@ -29,7 +29,7 @@ static struct expr *lookup_index(struct checker *c, const struct node *n, const 
         diag_note(c->diag, n->loc, "elements in a row are `%s[first + iota(n)]`", s->name);
         return NULL;
     }
-    struct expr *e = index_value(c, n->a, "an index");
+    struct expr *e = check_index_value(c, n->a, "an index");
     return e && !outside(c, n, s, axis, e) ? e : NULL;
 }
 
@@ -40,7 +40,7 @@ static struct expr *int_like(struct checker *c, const struct expr *e, int64_t v)
 
 static struct expr *both(struct checker *c, struct expr *a, struct expr *b)
 {
-    return !a ? b : !b ? a : make_binary(c, OP_LAND, b->loc, a, b);
+    return !a ? b : !b ? a : check_make_binary(c, OP_LAND, b->loc, a, b);
 }
 
 /* Returns the test that e is within the extent of the axis; NULL: e is always within. Copies e. */
@@ -49,23 +49,24 @@ static struct expr *within(struct checker *c, const struct expr *e, int axis, in
     int64_t v;
     if (eval_int(e, NULL, &v))
         return NULL;
-    struct expr *low = make_binary(c, OP_GE, e->loc, expr_copy(c->kernel, e), int_like(c, e, 0));
+    struct expr *low =
+        check_make_binary(c, OP_GE, e->loc, expr_copy(c->kernel, e), int_like(c, e, 0));
     struct expr *high =
-        make_binary(c, OP_LT, e->loc, expr_copy(c->kernel, e), int_like(c, e, extent));
+        check_make_binary(c, OP_LT, e->loc, expr_copy(c->kernel, e), int_like(c, e, extent));
     high->axis = axis + 1;
     return both(c, dtype_is_signed(e->type.dtype) ? low : NULL, high);
 }
 
 static struct expr *add_axis(struct checker *c, struct expr *sum, struct expr *e, int64_t extent)
 {
-    struct expr *scaled = make_binary(c, OP_MUL, e->loc, sum, int_like(c, sum, extent));
-    return scaled ? make_binary(c, OP_ADD, e->loc, scaled, e) : NULL;
+    struct expr *scaled = check_make_binary(c, OP_MUL, e->loc, sum, int_like(c, sum, extent));
+    return scaled ? check_make_binary(c, OP_ADD, e->loc, scaled, e) : NULL;
 }
 
 /* Returns the index into the table's values, an i32. */
 static struct expr *flat_index(struct checker *c, const struct node *n, const struct sym *s)
 {
-    const struct type *shape = &sym_info(c, s)->shape;
+    const struct type *shape = &check_sym_info(c, s)->shape;
     struct expr *sum = NULL, *fits = NULL;
     int axis = 0;
     for (const struct node *i = n->list; i; i = i->next, axis++) {
@@ -73,11 +74,11 @@ static struct expr *flat_index(struct checker *c, const struct node *n, const st
         if (!e)
             return NULL;
         bool narrow = dtype_holds(DT_I32, e->type.dtype);
-        e = narrow ? cast_to(c, e, DT_I32) : e;
+        e = narrow ? check_cast_to(c, e, DT_I32) : e;
         if (shape->rank > 1 || !narrow) { /* compared before it is narrowed */
-            e = keep_for_uses(c, "at", e);
+            e = check_keep_for_uses(c, "at", e);
             fits = both(c, fits, within(c, e, axis, shape->extent[axis]));
-            e = cast_to(c, expr_copy(c->kernel, e), DT_I32);
+            e = check_cast_to(c, expr_copy(c->kernel, e), DT_I32);
         }
         sum = !sum ? e : add_axis(c, sum, e, shape->extent[axis]);
         if (!sum)
@@ -86,7 +87,7 @@ static struct expr *flat_index(struct checker *c, const struct node *n, const st
     if (!fits)
         return sum;
     struct type type = sum->type;
-    if (!join_shapes(c, n->loc, fits, sum, &type))
+    if (!check_join_shapes(c, n->loc, fits, sum, &type))
         return NULL;
     type.dtype = DT_I32;
     struct expr *e = expr_new(c->kernel, OP_WHERE, type, n->loc, 3);
@@ -98,7 +99,7 @@ static struct expr *flat_index(struct checker *c, const struct node *n, const st
 
 struct expr *check_lookup(struct checker *c, struct sym *table, const struct node *n)
 {
-    int count = 0, rank = sym_info(c, table)->shape.rank;
+    int count = 0, rank = check_sym_info(c, table)->shape.rank;
     for (const struct node *i = n->list; i; i = i->next)
         count++;
     if (count != rank) {

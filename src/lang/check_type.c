@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-bool is_untyped(const struct expr *e)
+bool check_is_untyped(const struct expr *e)
 {
     return e->op == OP_LITERAL && e->type.dtype == DT_NONE;
 }
@@ -13,7 +13,7 @@ bool is_untyped(const struct expr *e)
 
 static enum dtype check_typeof(struct checker *c, const struct node *n)
 {
-    struct binding *b = n->kind == N_NAME ? lookup_name(c, n->text) : NULL;
+    struct binding *b = n->kind == N_NAME ? check_lookup_name(c, n->text) : NULL;
     if (b && b->kind == BIND_SYM && b->sym->is_pointer)
         return b->sym->type.dtype;
     bool hoistable = c->hoistable, any_extent = c->any_extent;
@@ -22,7 +22,7 @@ static enum dtype check_typeof(struct checker *c, const struct node *n)
     struct expr *e = check_expr(c, n, NULL);
     c->hoistable = hoistable;
     c->any_extent = any_extent;
-    e = e ? settle_literal(c, e) : NULL;
+    e = e ? check_settle_literal(c, e) : NULL;
     return e ? e->type.dtype : DT_NONE;
 }
 
@@ -35,7 +35,7 @@ enum dtype check_dtype(struct checker *c, const struct node *type)
     enum dtype t = dtype_by_name(type->text, strlen(type->text));
     if (t != DT_NONE)
         return t;
-    const struct binding *b = lookup_name_of_kind(c, type->text, BIND_DTYPE);
+    const struct binding *b = check_lookup_name_of_kind(c, type->text, BIND_DTYPE);
     if (b)
         return b->dtype;
     const struct entry *e = module_entry(c->module, type->text);
@@ -45,7 +45,7 @@ enum dtype check_dtype(struct checker *c, const struct node *type)
         diag_error(c->diag, type->loc,
                    "the type `%s` is chosen for each kernel: it is not known here", type->text);
     else
-        unknown_type(c, type->text, type->loc);
+        check_unknown_type(c, type->text, type->loc);
     return DT_NONE;
 }
 
@@ -72,7 +72,7 @@ bool check_extents(struct checker *c, const struct node *dims, const char *name,
             diag_error(c->diag, d->loc, "`%s` has more than %d axes", name, MAX_RANK);
             return false;
         }
-        if (!constant_int(c, d, "an extent", &extent)) {
+        if (!check_constant_int(c, d, "an extent", &extent)) {
             good = false;
         } else if (extent < 1 || extent > MAX_ELEMENTS) {
             diag_error(c->diag, d->loc, "`%s` has an axis of %lld elements; it must be 1 to %lld",
@@ -89,13 +89,14 @@ bool check_extents(struct checker *c, const struct node *dims, const char *name,
 
 /* --- literals --- */
 
-struct expr *settle_literal(struct checker *c, struct expr *e)
+struct expr *check_settle_literal(struct checker *c, struct expr *e)
 {
-    if (!is_untyped(e))
+    if (!check_is_untyped(e))
         return e;
     if (e->literal.is_float)
-        return adapt_literal(c, e, DT_F32);
-    return adapt_literal(c, e, dtype_wrap(DT_I32, e->literal.i) == e->literal.i ? DT_I32 : DT_I64);
+        return check_adapt_literal(c, e, DT_F32);
+    return check_adapt_literal(c, e,
+                               dtype_wrap(DT_I32, e->literal.i) == e->literal.i ? DT_I32 : DT_I64);
 }
 
 /* Returns true for an untyped integer of 2^63 or more. Such a literal keeps the bits of the
@@ -142,10 +143,11 @@ static void literal_error(struct checker *c, const struct expr *e, enum dtype t)
         diag_note(c->diag, e->loc, "compute in a wider type, or wrap it with the cast `(%s) %s`",
                   type, literal_text(c, e));
     if (!dtype_is_float(t) && t != DT_BOOL)
-        fix_with_cast(c, e->loc, t, e->loc.length && e->loc.source->text[e->loc.offset] != '-');
+        check_fix_with_cast(c, e->loc, t,
+                            e->loc.length && e->loc.source->text[e->loc.offset] != '-');
 }
 
-struct expr *adapt_literal(struct checker *c, struct expr *e, enum dtype t)
+struct expr *check_adapt_literal(struct checker *c, struct expr *e, enum dtype t)
 {
     const struct literal *v = &e->literal;
     bool fits = false;
@@ -168,7 +170,7 @@ struct expr *adapt_literal(struct checker *c, struct expr *e, enum dtype t)
 
 /* --- conversions --- */
 
-struct expr *cast_to(struct checker *c, struct expr *e, enum dtype t)
+struct expr *check_cast_to(struct checker *c, struct expr *e, enum dtype t)
 {
     if (e->op != OP_LITERAL || e->type.dtype == t)
         return expr_cast(c->kernel, e, t);
@@ -177,9 +179,9 @@ struct expr *cast_to(struct checker *c, struct expr *e, enum dtype t)
     return typed;
 }
 
-const char *type_name(struct checker *c, const struct expr *e)
+const char *check_type_name(struct checker *c, const struct expr *e)
 {
-    if (is_untyped(e))
+    if (check_is_untyped(e))
         return e->literal.is_float ? "a float" : "an integer";
     return type_text(c->arena, &e->type);
 }
@@ -187,11 +189,11 @@ const char *type_name(struct checker *c, const struct expr *e)
 /* Returns the text of e in quotes, `x`, or "the value" if e has no place in the text. */
 static const char *quoted(struct checker *c, const struct expr *e)
 {
-    struct loc at = expr_place(c, e);
-    return at.source ? arena_printf(c->arena, "`%s`", source_snippet(c, at)) : "the value";
+    struct loc at = check_expr_place(c, e);
+    return at.source ? arena_printf(c->arena, "`%s`", check_source_snippet(c, at)) : "the value";
 }
 
-void fix_with_cast(struct checker *c, struct loc at, enum dtype t, bool whole)
+void check_fix_with_cast(struct checker *c, struct loc at, enum dtype t, bool whole)
 {
     struct loc end = {at.source, at.offset + at.length, 0}, start = {at.source, at.offset, 0};
     diag_fix(c->diag, start, whole ? "(%s) " : "(%s) (", dtype_table[t].name);
@@ -202,7 +204,7 @@ void fix_with_cast(struct checker *c, struct loc at, enum dtype t, bool whole)
 /* Returns true if a cast can be put before the expression without parentheses. */
 static bool is_whole(struct checker *c, const struct expr *e)
 {
-    struct loc at = expr_place(c, e);
+    struct loc at = check_expr_place(c, e);
     bool placed = at.offset != e->loc.offset || at.source != e->loc.source; /* shown at a call or
                                                                              * a name */
     bool whole = op_table[e->op].form == FORM_LEAF || op_table[e->op].form == FORM_CALL;
@@ -212,41 +214,41 @@ static bool is_whole(struct checker *c, const struct expr *e)
 /* Returns the text of the cast, with parentheses if the operand needs them. */
 static const char *cast_text(struct checker *c, const struct expr *e, enum dtype t)
 {
-    struct loc at = expr_place(c, e);
-    const char *text = at.source ? source_snippet(c, at) : "…";
+    struct loc at = check_expr_place(c, e);
+    const char *text = at.source ? check_source_snippet(c, at) : "…";
     return arena_printf(c->arena, is_whole(c, e) ? "(%s) %s" : "(%s) (%s)", dtype_table[t].name,
                         text);
 }
 
-struct expr *convert_to(struct checker *c, struct expr *e, enum dtype t, const char *into)
+struct expr *check_convert_to(struct checker *c, struct expr *e, enum dtype t, const char *into)
 {
-    if (is_untyped(e))
-        return adapt_literal(c, e, t);
+    if (check_is_untyped(e))
+        return check_adapt_literal(c, e, t);
     enum dtype from = e->type.dtype;
     if (dtype_holds(t, from))
-        return cast_to(c, e, t);
-    struct loc at = expr_place(c, e);
+        return check_cast_to(c, e, t);
+    struct loc at = check_expr_place(c, e);
     diag_error(c->diag, at, "%s is %s, which %s (%s) cannot always hold", quoted(c, e),
                dtype_table[from].name, into, dtype_table[t].name);
     if (t == DT_BOOL)
         diag_note(c->diag, at, "write the comparison: `… != 0`");
     else {
         diag_note(c->diag, at, "write the cast: `%s`", cast_text(c, e, t));
-        fix_with_cast(c, at, t, is_whole(c, e));
+        check_fix_with_cast(c, at, t, is_whole(c, e));
     }
     return NULL;
 }
 
-struct expr *to_bool(struct checker *c, struct expr *e)
+struct expr *check_to_bool(struct checker *c, struct expr *e)
 {
-    if (is_untyped(e) && !e->literal.is_float)
+    if (check_is_untyped(e) && !e->literal.is_float)
         return expr_int(c->kernel, DT_BOOL, e->literal.i != 0, e->loc);
-    if (!is_untyped(e) && e->type.dtype == DT_BOOL)
+    if (!check_is_untyped(e) && e->type.dtype == DT_BOOL)
         return e;
-    if (is_untyped(e) || dtype_is_float(e->type.dtype)) {
-        struct loc at = expr_place(c, e);
+    if (check_is_untyped(e) || dtype_is_float(e->type.dtype)) {
+        struct loc at = check_expr_place(c, e);
         diag_error(c->diag, at, "a condition is bool or an integer, %s is %s", quoted(c, e),
-                   type_name(c, e));
+                   check_type_name(c, e));
         diag_note(c->diag, at, "write the comparison: `… != 0`");
         return NULL;
     }
@@ -258,7 +260,7 @@ struct expr *to_bool(struct checker *c, struct expr *e)
 
 /* --- shapes --- */
 
-bool broadcasts_to(const struct type *to, const struct type *from)
+bool check_broadcasts_to(const struct type *to, const struct type *from)
 {
     struct type joined;
     if (from->rank > to->rank || !type_broadcast(to, from, &joined) || joined.rank != to->rank)
@@ -294,28 +296,28 @@ static void note_axis(struct checker *c, struct loc at)
                   (both.length == at.length || both.length == call.length);
     if (!inside)
         return;
-    const char *text = source_snippet(c, call), *comma = strrchr(text, ',');
+    const char *text = check_source_snippet(c, call), *comma = strrchr(text, ',');
     if (comma)
         diag_note(c->diag, call, "along an axis it is `%.*s, axis = %s`", (int)(comma - text), text,
                   comma + 1 + strspn(comma + 1, " "));
 }
 
-void shape_error(struct checker *c, struct loc at, const char *left, const struct type *a,
-                 const char *right, const struct type *b)
+void check_shape_error(struct checker *c, struct loc at, const char *left, const struct type *a,
+                       const char *right, const struct type *b)
 {
     diag_error(c->diag, at, "shapes do not match: %s is %s, %s is %s", left, type_text(c->arena, a),
                right, type_text(c->arena, b));
     note_axis(c, at);
 }
 
-bool join_shapes(struct checker *c, struct loc at, const struct expr *a, const struct expr *b,
-                 struct type *out)
+bool check_join_shapes(struct checker *c, struct loc at, const struct expr *a, const struct expr *b,
+                       struct type *out)
 {
     if (type_broadcast(&a->type, &b->type, out)) {
         out->varying = false;
         return true;
     }
-    shape_error(c, at, quoted(c, a), &a->type, quoted(c, b), &b->type);
+    check_shape_error(c, at, quoted(c, a), &a->type, quoted(c, b), &b->type);
     note_way_out(c, at, &a->type, &b->type);
     return false;
 }

@@ -18,14 +18,14 @@ static void visit_all(struct checker *c, const struct node *list)
 static void declare(struct checker *c, const struct node *n)
 {
     if (*n->text)
-        bind_name(c, n->text, n->loc, BIND_EXTENT);
+        check_bind_name(c, n->text, n->loc, BIND_EXTENT);
 }
 
 /* Declares a name that a call would bind to an extent or a type, unless it is known. */
 static void bind_by_argument(struct checker *c, const struct node *n)
 {
     if (n->text && dtype_by_name(n->text, strlen(n->text)) == DT_NONE &&
-        !module_entry(c->module, n->text) && !lookup_name(c, n->text))
+        !module_entry(c->module, n->text) && !check_lookup_name(c, n->text))
         declare(c, n);
 }
 
@@ -46,18 +46,18 @@ static void declare_params(struct checker *c, const struct node *fn)
 static void visit_name(struct checker *c, const struct node *n)
 {
     const struct entry *e = module_entry(c->module, n->text);
-    if (*n->text && !lookup_name(c, n->text) &&
+    if (*n->text && !check_lookup_name(c, n->text) &&
         !(e && (e->kind == ENTRY_CONST || e->kind == ENTRY_TUNE)))
-        unknown_name(c, n->text, n->loc);
+        check_unknown_name(c, n->text, n->loc);
 }
 
 static void visit_type(struct checker *c, const struct node *n)
 {
     const struct entry *e = n->text ? module_entry(c->module, n->text) : NULL;
     if (n->text && *n->text && dtype_by_name(n->text, strlen(n->text)) == DT_NONE &&
-        !(e && e->kind == ENTRY_TYPE) && !lookup_name(c, n->text))
-        unknown_type(c, n->text, n->loc);
-    visit_children(n, visit, c);
+        !(e && e->kind == ENTRY_TYPE) && !check_lookup_name(c, n->text))
+        check_unknown_type(c, n->text, n->loc);
+    module_visit_children(n, visit, c);
 }
 
 static void visit_call(struct checker *c, const struct node *n)
@@ -65,7 +65,7 @@ static void visit_call(struct checker *c, const struct node *n)
     const struct entry *e = module_entry(c->module, n->text);
     enum op op = op_by_text(n->text, FORM_CALL, -1);
     if (op == OP_COUNT && !(e && e->kind == ENTRY_FN) && strcmp(n->text, "bytes") != 0)
-        unknown_call(c, n);
+        check_unknown_call(c, n);
     /* the first argument of a scan is an operation */
     visit_all(c, op == OP_SCAN && n->list ? n->list->next : n->list);
 }
@@ -73,7 +73,7 @@ static void visit_call(struct checker *c, const struct node *n)
 static void visit_scope(struct checker *c, const struct node *n)
 {
     int outer = check_scope_open(c);
-    visit_children(n, visit, c);
+    module_visit_children(n, visit, c);
     check_scope_close(c, outer);
 }
 
@@ -92,7 +92,7 @@ static void visit(void *user, const struct node *n)
     case N_ROLE:
     case N_WHILE: visit_scope(c, n); return;
     case N_DECL:
-        visit_children(n, visit, c);
+        module_visit_children(n, visit, c);
         declare(c, n);
         return;
     case N_DESTRUCT:
@@ -101,7 +101,7 @@ static void visit(void *user, const struct node *n)
         for (const struct node *name = n->list; name; name = name->next)
             declare(c, name);
         return;
-    default: visit_children(n, visit, c); return;
+    default: module_visit_children(n, visit, c); return;
     }
 }
 

@@ -10,7 +10,7 @@
 static bool known_after_launch(struct checker *c, const struct expr *e)
 {
     bool index =
-        e->op == OP_REF && e->sym->storage == ST_SCALAR && sym_info(c, e->sym)->ensures_index;
+        e->op == OP_REF && e->sym->storage == ST_SCALAR && check_sym_info(c, e->sym)->ensures_index;
     return c->in_ensures && (index || (e->op == OP_ACCESS && e->sym->storage == ST_VIEW));
 }
 
@@ -22,7 +22,7 @@ static void not_at_launch(struct checker *c, const struct expr *e, const char *w
                what);
     if (e->op == OP_REF)
         diag_note(c->diag, e->sym->loc, "`%s` is %s of the running kernel", e->sym->name,
-                  storage_text(e->sym));
+                  check_storage_text(e->sym));
     else if (e->op == OP_BLOCK || e->op == OP_THREAD)
         diag_note(c->diag, e->loc, "it differs from %s to %s", op_table[e->op].text,
                   op_table[e->op].text);
@@ -37,8 +37,8 @@ static struct expr *known_at_launch(struct checker *c, struct expr *e, const cha
                                     struct loc at)
 {
     const struct sym *s = e->op == OP_REF ? e->sym : NULL;
-    if (s && s->storage == ST_SCALAR && sym_info(c, s)->init)
-        return known_at_launch(c, expr_copy(c->kernel, sym_info(c, s)->init), what,
+    if (s && s->storage == ST_SCALAR && check_sym_info(c, s)->init)
+        return known_at_launch(c, expr_copy(c->kernel, check_sym_info(c, s)->init), what,
                                at.source ? at : e->loc);
     if ((s && (s->storage == ST_PARAM || s->storage == ST_CONST)) || known_after_launch(c, e))
         return e;
@@ -54,7 +54,7 @@ static struct expr *known_at_launch(struct checker *c, struct expr *e, const cha
     return e;
 }
 
-struct expr *launch_known(struct checker *c, struct expr *e, const char *what)
+struct expr *check_launch_known(struct checker *c, struct expr *e, const char *what)
 {
     return known_at_launch(c, e, what, LOC_NONE);
 }
@@ -62,7 +62,7 @@ struct expr *launch_known(struct checker *c, struct expr *e, const char *what)
 /* Limits the depth of e, because each launch evaluates it on the caller's stack. */
 static bool not_too_deep(struct checker *c, const struct expr *e, struct loc at, const char *what)
 {
-    if (expr_depth(e) <= MAX_LAUNCH_DEPTH)
+    if (check_expr_depth(e) <= MAX_LAUNCH_DEPTH)
         return true;
     diag_error(c->diag, at, "%s is more than %d levels deep", what, MAX_LAUNCH_DEPTH);
     diag_note(c->diag, at,
@@ -71,13 +71,13 @@ static bool not_too_deep(struct checker *c, const struct expr *e, struct loc at,
     return false;
 }
 
-struct expr *launch_whole(struct checker *c, const struct node *n, const char *what)
+struct expr *check_launch_whole(struct checker *c, const struct node *n, const char *what)
 {
     bool hoistable = c->hoistable;
     c->hoistable = false;
     struct expr *e = check_scalar_int(c, n, what);
     c->hoistable = hoistable;
-    e = e ? launch_known(c, e, what) : NULL;
+    e = e ? check_launch_known(c, e, what) : NULL;
     if (e && !not_too_deep(c, e, n->loc, what))
         return NULL;
     const struct expr *overflow = e ? eval_overflow(e, NULL, true) : NULL;
@@ -88,11 +88,11 @@ struct expr *launch_whole(struct checker *c, const struct node *n, const char *w
     return e;
 }
 
-struct expr *launch_int(struct checker *c, const struct node *n, const char *what)
+struct expr *check_launch_int(struct checker *c, const struct node *n, const char *what)
 {
-    struct expr *e = launch_whole(c, n, what);
+    struct expr *e = check_launch_whole(c, n, what);
     if (e && e->type.dtype != DT_I32 && e->type.dtype != DT_I64)
-        e = cast_to(c, e, DT_I64);
+        e = check_cast_to(c, e, DT_I64);
     return e;
 }
 
@@ -111,11 +111,11 @@ static struct expr *view_offset(struct checker *c, const struct node *n)
 {
     if (n->kind != N_BINARY)
         return NULL;
-    struct expr *last = launch_int(c, n->b, "the offset of a view");
+    struct expr *last = check_launch_int(c, n->b, "the offset of a view");
     if (n->a->kind != N_BINARY || !last)
         return last;
     struct expr *before = view_offset(c, n->a);
-    return before ? make_binary(c, OP_ADD, n->loc, before, last) : NULL;
+    return before ? check_make_binary(c, OP_ADD, n->loc, before, last) : NULL;
 }
 
 static bool view_pointer(struct checker *c, const struct node *n, struct sym *view)
@@ -127,10 +127,10 @@ static bool view_pointer(struct checker *c, const struct node *n, struct sym *vi
                   "write `= a`, `= a + offset`; workspace is `= 0` or nothing");
         return false;
     }
-    const struct binding *b = lookup_name(c, name->text);
+    const struct binding *b = check_lookup_name(c, name->text);
     if (!b || b->kind != BIND_SYM || !b->sym->is_pointer) {
         if (!b)
-            unknown_name(c, name->text, name->loc);
+            check_unknown_name(c, name->text, name->loc);
         else if (b->kind != BIND_POISON) {
             diag_error(c->diag, name->loc, "`%s` is not a pointer parameter", name->text);
             diag_note(c->diag, b->loc, "declared here");
@@ -191,7 +191,7 @@ static bool view_extents(struct checker *c, const struct node *n, struct sym *vi
             diag_error(c->diag, d->loc, "`%s` has more than %d axes", n->text, MAX_RANK);
             return false;
         }
-        struct expr *e = launch_int(c, d, "the extent of a view");
+        struct expr *e = check_launch_int(c, d, "the extent of a view");
         good = good && e;
         view->dims[axis] = e;
         if (!e || !eval_int(e, NULL, &view->type.extent[axis])) {
@@ -211,7 +211,7 @@ static bool view_strides(struct checker *c, const struct node *n, struct sym *vi
     int count = 0;
     bool good = true;
     for (const struct node *s = n->strides; s; s = s->next, count++) {
-        struct expr *e = count < MAX_RANK ? launch_int(c, s, "a stride") : NULL;
+        struct expr *e = count < MAX_RANK ? check_launch_int(c, s, "a stride") : NULL;
         good = good && e;
         if (count < MAX_RANK)
             view->strides[count] = e;
@@ -238,10 +238,10 @@ void check_view(struct checker *c, const struct node *n)
     bool good = t != DT_NONE && view_extents(c, n, &view);
     good = good && view_source(c, n, &view) && view_strides(c, n, &view);
     if (!good) {
-        poison_name(c, n->text, n->loc);
+        check_poison_name(c, n->text, n->loc);
         return;
     }
-    struct sym *s = declare_sym(c, n->text, ST_VIEW, view.type, n->loc);
+    struct sym *s = check_declare_sym(c, n->text, ST_VIEW, view.type, n->loc);
     if (!s)
         return;
     s->base = view.base;

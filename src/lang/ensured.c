@@ -23,7 +23,7 @@ static void add_names(void *user, const struct node *n)
     struct name_table *names = user;
     if (n->text)
         name_table_entry(names, n->text, strlen(n->text));
-    visit_children(n, add_names, names);
+    module_visit_children(n, add_names, names);
 }
 
 static bool declares_one_of(const struct node *n, const struct name_table *names)
@@ -108,17 +108,17 @@ const char *lang_ensured(struct arena *a, struct diag *d, const struct module *m
     struct checker c;
     struct text out;
     d->code = CODE_PROGRAM;
-    const struct literal *tunes = chosen_tunes(a, d, m, index, choice);
+    const struct literal *tunes = check_chosen_tunes(a, d, m, index, choice);
     if (!tunes)
         return NULL;
-    checker_init(&c, a, d, m, "ensured", e->loc);
+    check_set_up(&c, a, d, m, "ensured", e->loc);
     c.tunes = tunes;
-    c.types = chosen_types(a, m, index, choice);
+    c.types = check_chosen_types(a, m, index, choice);
     c.node = e->node;
-    bind_params(&c, e->node, choice);
+    check_bind_params(&c, e->node, choice);
     c.kernel->warps = 1;
     check_stmts(&c, needed_statements(a, e->node), NULL);
-    link_constants(&c);
+    check_link_constants(&c);
     if (d->errors > errors)
         return NULL;
     arrange(c.kernel);

@@ -158,7 +158,7 @@ static void mark_node(void *user, const struct node *n)
             true;
     else if (n->kind == N_TUNE && n->names->next)
         piece_at(f, token_at(f, n->names->loc.offset) - 1)->spaced = true;
-    visit_children(n, mark_node, user);
+    module_visit_children(n, mark_node, user);
 }
 
 /* --- statements --- */

@@ -48,7 +48,7 @@ static inline bool is_comment(const struct piece *p)
 }
 
 /* Returns the number of characters of a text. */
-int text_width(const char *text, size_t length);
+int format_text_width(const char *text, size_t length);
 /* Writes the pieces, whose breaks and levels are set. `ending`: the end of each line. */
 void format_lines(struct text *out, struct pieces *pieces, const char *ending);
 

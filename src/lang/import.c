@@ -191,8 +191,9 @@ static void report_cycle(struct importer *im, const struct file *first, const st
     diag_note(im->diag, at, "move what both need into a file of its own");
 }
 
-const char *find_named_file(struct arena *a, struct diag *d, const struct source *source,
-                            const struct lang_search *search, const char *file, struct loc at)
+const char *import_find_named_file(struct arena *a, struct diag *d, const struct source *source,
+                                   const struct lang_search *search, const char *file,
+                                   struct loc at)
 {
     struct importer im = {.arena = a, .diag = d, .search = search, .only_finds = true};
     const struct file own = {.source = source, .path = source->name};

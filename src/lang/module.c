@@ -99,7 +99,7 @@ static int count_nodes(const struct node *list)
     return count;
 }
 
-bool known_target(const char *target)
+bool module_known_target(const char *target)
 {
     static const char *const targets[] = {"cpu", "sim", "cuda"};
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
@@ -112,7 +112,7 @@ bool known_target(const char *target)
            (!target[3 + digits] || strcmp(target + 3 + digits, "a") == 0);
 }
 
-void unknown_target(struct diag *d, struct loc loc, const char *name)
+void module_unknown_target(struct diag *d, struct loc loc, const char *name)
 {
     diag_error(d, loc, "there is no target `%s`", name);
     diag_note(d, loc, "targets are cpu, sim, cuda, and sm_80, sm_90, …");
@@ -120,9 +120,9 @@ void unknown_target(struct diag *d, struct loc loc, const char *name)
 
 static bool check_target_name(struct builder *b, const struct node *n)
 {
-    if (!n->text || known_target(n->text))
+    if (!n->text || module_known_target(n->text))
         return true;
-    unknown_target(b->diag, n->loc, n->text);
+    module_unknown_target(b->diag, n->loc, n->text);
     return false;
 }
 
@@ -213,15 +213,15 @@ static bool tune_value(struct checker *c, const struct node *n, struct literal *
     struct expr *e = check_expr(c, n, NULL);
     if (!e)
         return false;
-    bool is_float = is_untyped(e) && e->literal.is_float;
-    e = is_float ? adapt_literal(c, e, DT_F32) : settle_literal(c, e);
-    if (!e || !constant_value(c, e, "a tuned value", out))
+    bool is_float = check_is_untyped(e) && e->literal.is_float;
+    e = is_float ? check_adapt_literal(c, e, DT_F32) : check_settle_literal(c, e);
+    if (!e || !check_constant_value(c, e, "a tuned value", out))
         return false;
     enum dtype t = e->type.dtype;
     if (t == DT_BOOL || t == DT_F32 || (dtype_is_int(t) && dtype_wrap(DT_I32, out->i) == out->i))
         return true;
     diag_error(c->diag, n->loc, "a tuned value is an i32, f32 or bool; this is %s",
-               type_name(c, e));
+               check_type_name(c, e));
     return false;
 }
 
@@ -437,7 +437,7 @@ static void find_kernel_uses(struct builder *b, struct module_reach *r, struct e
         }
     }
     kernel->uses = module_reach_take(r);
-    sort_indices(&kernel->concern);
+    module_sort_indices(&kernel->concern);
 }
 
 static void find_uses(struct builder *b)
@@ -482,7 +482,7 @@ static void check_values(struct builder *b)
 {
     struct module *m = b->module;
     struct checker c;
-    checker_init(&c, b->arena, b->diag, m, "module", LOC_NONE);
+    check_set_up(&c, b->arena, b->diag, m, "module", LOC_NONE);
     for (int i = 0; i < m->list_count; i++)
         tune_values(b, &c, &m->lists[i]);
     tune_types(b);
@@ -497,12 +497,12 @@ static void check_values(struct builder *b)
         else if (e->kind == ENTRY_TYPE)
             types[i] = e->choices[0];
     }
-    checker_init(&c, b->arena, b->diag, m, "module", LOC_NONE);
+    check_set_up(&c, b->arena, b->diag, m, "module", LOC_NONE);
     c.tunes = tunes;
     c.types = types;
     for (int i = 0; i < m->known_count; i++)
         if (m->entries[i].kind == ENTRY_CONST)
-            const_sym(&c, &m->entries[i], m->entries[i].loc);
+            check_const_sym(&c, &m->entries[i], m->entries[i].loc);
     for (int i = 0; i < m->condition_count; i++) {
         const struct module_condition *x = &m->conditions[i];
         check_stated(&c, x->node, !x->is_tuned);
@@ -520,7 +520,7 @@ static void check_uncalled_fns(struct builder *b)
         module_reach_add(&r, m->entries[m->kernels[i]].node);
     for (int i = 0; i < m->condition_count; i++)
         module_reach_add(&r, m->conditions[i].node);
-    checker_init(&c, b->arena, b->diag, m, "module", LOC_NONE);
+    check_set_up(&c, b->arena, b->diag, m, "module", LOC_NONE);
     for (int i = 0; i < m->known_count; i++) {
         const struct entry *e = &m->entries[i];
         if (e->kind == ENTRY_FN && !r.reached[i] && e->loc.source == m->source && e->node->body)

@@ -8,7 +8,7 @@ static const struct entry *kernel_entry(const struct module *m, int index)
     return &m->entries[m->kernels[index]];
 }
 
-int kernel_tunes(const struct module *m, int index, int *entries)
+int module_kernel_tunes(const struct module *m, int index, int *entries)
 {
     const struct index_list *uses = &kernel_entry(m, index)->uses;
     int count = 0;
@@ -82,10 +82,10 @@ static void describe_view(void *user, const struct node *n)
         }
         p->is_ensured = p->is_ensured || find_name(&s->ensured, n->text);
     }
-    visit_children(n, describe_view, user);
+    module_visit_children(n, describe_view, user);
 }
 
-struct literal param_value(const struct node *literal)
+struct literal module_param_value(const struct node *literal)
 {
     bool negative = literal->kind == N_UNARY;
     const struct node *n = negative ? literal->a : literal;
@@ -124,7 +124,7 @@ static struct lang_param *describe_params(struct arena *a, const struct node *ke
     }
     struct param_search search = {.arena = a, .described = params};
     gather_names(&search, kernel);
-    visit_children(kernel->body, describe_view, &search);
+    module_visit_children(kernel->body, describe_view, &search);
     k->params = params;
     k->param_names = search.params;
     return params;
@@ -140,7 +140,7 @@ static void describe_values(struct arena *a, const struct module *m, int index,
         has_values = has_values || p->init;
     if (!has_values)
         return;
-    for (const struct param *p = params_alone(a, m, index, &k->has_wrong_params); p;
+    for (const struct param *p = check_params_alone(a, m, index, &k->has_wrong_params); p;
          p = p->next, n = n->next) {
         struct lang_param *out = &params[p->sym->index];
         out->has_value = n->init && p->sym->has_value;
@@ -159,7 +159,7 @@ static void describe_tunes(struct arena *a, const struct module *m, int index, c
                            struct lang_kernel *k)
 {
     int *entries = arena_array(a, int, kernel_entry(m, index)->uses.count + 1);
-    k->tune_count = kernel_tunes(m, index, entries);
+    k->tune_count = module_kernel_tunes(m, index, entries);
     struct lang_tune *tunes = arena_array(a, struct lang_tune, k->tune_count + 1);
     for (int i = 0; i < k->tune_count; i++) {
         const struct entry *e = &m->entries[entries[i]];

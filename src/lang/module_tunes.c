@@ -59,7 +59,7 @@ static void set_group(struct tune_rules *r, int position, const struct tune_list
 /* Returns the entry of a constant, or NULL if it is not a constant of the module. */
 static const struct entry *entry_of(struct tune_rules *r, const struct sym *s)
 {
-    int index = s->storage == ST_CONST ? sym_info(&r->checker, s)->order : INT_MAX;
+    int index = s->storage == ST_CONST ? check_sym_info(&r->checker, s)->order : INT_MAX;
     return index == INT_MAX ? NULL : &r->module->entries[index];
 }
 
@@ -144,12 +144,12 @@ struct tune_rules *lang_tune_rules(struct arena *a, const struct module *m, int 
     r->quiet.limit = INT32_MAX;
     r->values = arena_array(a, struct literal, m->known_count + 1);
     r->tunes = arena_array(a, int, kernel->uses.count + 1);
-    r->tune_count = kernel_tunes(m, index, r->tunes);
+    r->tune_count = module_kernel_tunes(m, index, r->tunes);
     gather_groups(r, a);
     r->gathered = arena_array(a, int, m->known_count + 1);
     for (int g = 0; g < r->group_count; g++)
         set_group(r, g, list_at(r, g), 0);
-    checker_init(&r->checker, a, &r->quiet, m, kernel->name, kernel->loc);
+    check_set_up(&r->checker, a, &r->quiet, m, kernel->name, kernel->loc);
     enum dtype *types = arena_array(a, enum dtype, m->known_count + 1);
     for (int i = 0; i < m->known_count; i++)
         if (m->entries[i].kind == ENTRY_TYPE)
@@ -161,7 +161,7 @@ struct tune_rules *lang_tune_rules(struct arena *a, const struct module *m, int 
         if (x->node->kind == N_REQUIRE)
             add_condition(r, x->node, &x->uses);
     }
-    bind_params(&r->checker, kernel->node, NULL);
+    check_bind_params(&r->checker, kernel->node, NULL);
     struct module_reach reach;
     module_reach_init(&reach, a, m);
     for (const struct node *n = kernel->node->body->body; n; n = n->next) {

@@ -12,8 +12,8 @@ static void visit_list(const struct node *list, void (*visit)(void *user, const 
         visit(user, list);
 }
 
-void visit_children(const struct node *n, void (*visit)(void *user, const struct node *child),
-                    void *user)
+void module_visit_children(const struct node *n,
+                           void (*visit)(void *user, const struct node *child), void *user)
 {
     /* Two fields of a node may be one list: `type` and `a` of a result, `list` and `body` of a block. */
     const struct node *own_a = n->a == n->type ? NULL : n->a;
@@ -92,7 +92,7 @@ static void visit_use(void *user, const struct node *n)
         return;
     default: break;
     }
-    visit_children(n, visit_use, r);
+    module_visit_children(n, visit_use, r);
     if (n->kind == N_DECL || n->kind == N_PARAM)
         add_local(r, n->text);
     else if (opens_scope(n))
@@ -109,10 +109,11 @@ void module_reach_init(struct module_reach *r, struct arena *a, const struct mod
 /* Visits constants and fns one after the other, each with no local names in scope. */
 void module_reach_add(struct module_reach *r, const struct node *n)
 {
-    visit_children(n, visit_use, r);
+    module_visit_children(n, visit_use, r);
     close_scope(r, 0);
     while (r->entered.count) {
-        visit_children(r->module->entries[r->entered.data[--r->entered.count]].node, visit_use, r);
+        module_visit_children(r->module->entries[r->entered.data[--r->entered.count]].node,
+                              visit_use, r);
         close_scope(r, 0);
     }
 }
@@ -123,7 +124,7 @@ static int compare_indices(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void sort_indices(struct index_list *list)
+void module_sort_indices(struct index_list *list)
 {
     if (list->count)
         qsort(list->data, list->count, sizeof(int), compare_indices);
@@ -133,7 +134,7 @@ struct index_list module_reach_take(struct module_reach *r)
 {
     struct index_list taken = {.count = r->found.count, .capacity = r->found.count};
     taken.data = arena_copy(r->arena, r->found.data, r->found.count * sizeof(int));
-    sort_indices(&taken);
+    module_sort_indices(&taken);
     for (size_t i = 0; i < taken.count; i++)
         r->reached[taken.data[i]] = false;
     r->found.count = 0;

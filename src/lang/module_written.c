@@ -23,7 +23,7 @@ static void count_declared(void *user, const struct node *n)
         entry_of(r, n->text)->number++;
     for (const struct node *name = n->kind == N_DESTRUCT ? n->list : NULL; name; name = name->next)
         entry_of(r, name->text)->number++;
-    visit_children(n, count_declared, user);
+    module_visit_children(n, count_declared, user);
 }
 
 static void add_number(struct reader *r, const struct node *n, uint32_t declared)
@@ -40,7 +40,7 @@ static void gather_declared(void *user, const struct node *n)
     if (n->kind == N_DECL && n->i == DECL_SHARED && n->dims && entry_of(r, n->text)->number == 1)
         vec_push(r->arena, &r->written.shared,
                  ((struct lang_shared){.declared = n, .by_element = !n->at}));
-    visit_children(n, gather_declared, user);
+    module_visit_children(n, gather_declared, user);
 }
 
 static struct lang_shared *shared_of(struct reader *r, const char *name)
@@ -69,11 +69,11 @@ static void gather_uses(void *user, const struct node *n)
     else if (s)
         s->by_element = false;
     if (!access) {
-        visit_children(n, gather_uses, user);
+        module_visit_children(n, gather_uses, user);
         return;
     }
     for (const struct node *index = n->list; index; index = index->next)
-        visit_children(index, gather_uses, user);
+        module_visit_children(index, gather_uses, user);
     if (n->b)
         gather_uses(user, n->b);
 }
@@ -83,15 +83,15 @@ struct lang_written lang_written(struct arena *a, const struct module *m, int in
     struct reader r = {.arena = a};
     const struct node *kernel = m->entries[m->kernels[index]].node;
     name_table_init(&r.declared, a);
-    visit_children(kernel, count_declared, &r);
+    module_visit_children(kernel, count_declared, &r);
     for (const struct node *n = m->items; n; n = n->next)
         if (n->kind == N_CONST)
             add_number(&r, n, 0);
-    visit_children(kernel, gather_declared, &r);
+    module_visit_children(kernel, gather_declared, &r);
     for (size_t i = 0; i < r.written.shared.count; i++) {
         struct lang_shared *s = &r.written.shared.data[i];
         entry_of(&r, s->declared->text)->object = s;
     }
-    visit_children(kernel, gather_uses, &r);
+    module_visit_children(kernel, gather_uses, &r);
     return r.written;
 }

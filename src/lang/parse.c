@@ -11,7 +11,7 @@
 
 /* --- tokens --- */
 
-const struct token *peek_ahead(const struct parser *p, uint32_t n)
+const struct token *parse_peek_ahead(const struct parser *p, uint32_t n)
 {
     if (p->panic || p->stopped)
         return &p->end;
@@ -19,14 +19,14 @@ const struct token *peek_ahead(const struct parser *p, uint32_t n)
     return &p->tokens[last - p->pos < n ? last : p->pos + n];
 }
 
-const struct token *peek(const struct parser *p)
+const struct token *parse_peek(const struct parser *p)
 {
-    return peek_ahead(p, 0);
+    return parse_peek_ahead(p, 0);
 }
 
-bool at(const struct parser *p, enum token_kind kind)
+bool parse_at(const struct parser *p, enum token_kind kind)
 {
-    return peek(p)->kind == kind;
+    return parse_peek(p)->kind == kind;
 }
 
 bool token_is(const struct parser *p, const struct token *t, const char *word)
@@ -36,9 +36,9 @@ bool token_is(const struct parser *p, const struct token *t, const char *word)
            memcmp(text, word, t->length) == 0;
 }
 
-bool at_word(const struct parser *p, const char *word)
+bool parse_at_word(const struct parser *p, const char *word)
 {
-    return token_is(p, peek(p), word);
+    return token_is(p, parse_peek(p), word);
 }
 
 /* Reports the problems that the scanner found up to the current token. */
@@ -54,14 +54,14 @@ static void tell_problems(struct parser *p)
         if (one->note)
             diag_note(p->diag, one->loc, "%s", one->note);
         if (one->insert) {
-            is_foreign(p);
+            parse_is_foreign(p);
             diag_fix(p->diag, one->remove, "%s", one->insert);
         }
         p->stopped = diag_full(p->diag);
     }
 }
 
-void go_to(struct parser *p, uint32_t pos)
+void parse_go_to(struct parser *p, uint32_t pos)
 {
     if (pos > p->count - 1)
         pos = p->count - 1;
@@ -71,25 +71,25 @@ void go_to(struct parser *p, uint32_t pos)
     tell_problems(p);
 }
 
-void advance(struct parser *p)
+void parse_advance(struct parser *p)
 {
     if (!p->panic && !p->stopped)
-        go_to(p, p->pos + 1);
+        parse_go_to(p, p->pos + 1);
 }
 
-bool accept(struct parser *p, enum token_kind kind)
+bool parse_accept(struct parser *p, enum token_kind kind)
 {
-    if (!at(p, kind) || p->panic || p->stopped)
+    if (!parse_at(p, kind) || p->panic || p->stopped)
         return false;
-    advance(p);
+    parse_advance(p);
     return true;
 }
 
-bool accept_word(struct parser *p, const char *word)
+bool parse_accept_word(struct parser *p, const char *word)
 {
-    if (!at_word(p, word))
+    if (!parse_at_word(p, word))
         return false;
-    advance(p);
+    parse_advance(p);
     return true;
 }
 
@@ -115,12 +115,12 @@ struct loc token_loc(const struct parser *p, const struct token *t)
     return (struct loc){p->source, t->offset, t->length};
 }
 
-struct loc here(const struct parser *p)
+struct loc parse_here(const struct parser *p)
 {
     return token_loc(p, &p->tokens[p->pos]);
 }
 
-struct loc range_from(const struct parser *p, uint32_t first)
+struct loc parse_range_from(const struct parser *p, uint32_t first)
 {
     const struct token *a = &p->tokens[first], *b = &p->tokens[p->previous];
     if (b < a)
@@ -142,7 +142,7 @@ static bool complain_v(struct parser *p, struct loc where, const char *format, v
     return true;
 }
 
-bool complain(struct parser *p, struct loc where, const char *format, ...)
+bool parse_complain(struct parser *p, struct loc where, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -151,7 +151,7 @@ bool complain(struct parser *p, struct loc where, const char *format, ...)
     return told;
 }
 
-bool fail(struct parser *p, struct loc where, const char *format, ...)
+bool parse_fail(struct parser *p, struct loc where, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -161,7 +161,7 @@ bool fail(struct parser *p, struct loc where, const char *format, ...)
     return told;
 }
 
-void note(struct parser *p, struct loc where, const char *format, ...)
+void parse_note(struct parser *p, struct loc where, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -169,17 +169,17 @@ void note(struct parser *p, struct loc where, const char *format, ...)
     va_end(args);
 }
 
-void note_write(struct parser *p, struct loc where, const char *text)
+void parse_note_write(struct parser *p, struct loc where, const char *text)
 {
     diag_write(p->diag, where, text);
 }
 
-void fix(struct parser *p, struct loc where, const char *text)
+void parse_fix(struct parser *p, struct loc where, const char *text)
 {
     diag_fix(p->diag, where, "%s", text);
 }
 
-struct loc with_blanks(const struct parser *p, struct loc token)
+struct loc parse_with_blanks(const struct parser *p, struct loc token)
 {
     const char *text = p->source->text;
     while (text[token.offset + token.length] == ' ')
@@ -187,22 +187,23 @@ struct loc with_blanks(const struct parser *p, struct loc token)
     return token;
 }
 
-void is_foreign(struct parser *p)
+void parse_is_foreign(struct parser *p)
 {
     diag_code(p->diag, CODE_FOREIGN);
 }
 
-bool fail_expected(struct parser *p, const char *what)
+bool parse_fail_expected(struct parser *p, const char *what)
 {
-    return fail(p, here(p), "expected %s, saw %s", what, token_shown(p, &p->tokens[p->pos]));
+    return parse_fail(p, parse_here(p), "expected %s, saw %s", what,
+                      token_shown(p, &p->tokens[p->pos]));
 }
 
-bool expect(struct parser *p, enum token_kind kind, const char *after)
+bool parse_expect(struct parser *p, enum token_kind kind, const char *after)
 {
-    if (accept(p, kind))
+    if (parse_accept(p, kind))
         return true;
-    fail(p, here(p), "expected '%s' %s, saw %s", token_table[kind].text, after,
-         token_shown(p, &p->tokens[p->pos]));
+    parse_fail(p, parse_here(p), "expected '%s' %s, saw %s", token_table[kind].text, after,
+               token_shown(p, &p->tokens[p->pos]));
     return false;
 }
 
@@ -214,108 +215,110 @@ static bool recover_to_close(struct parser *p, uint32_t open)
     if (p->stopped || close == NO_MATCH || close < p->pos)
         return false;
     p->panic = false;
-    go_to(p, close + 1);
+    parse_go_to(p, close + 1);
     return true;
 }
 
-void expect_close(struct parser *p, uint32_t open, const char *after)
+void parse_expect_close(struct parser *p, uint32_t open, const char *after)
 {
     enum token_kind kind = p->tokens[open].kind == TOK_LPAREN     ? TOK_RPAREN
                            : p->tokens[open].kind == TOK_LBRACKET ? TOK_RBRACKET
                                                                   : TOK_RBRACE;
-    if (accept(p, kind))
+    if (parse_accept(p, kind))
         return;
-    if (complain(p, here(p), "expected '%s' %s, saw %s", token_table[kind].text, after,
-                 token_shown(p, &p->tokens[p->pos])))
-        note(p, token_loc(p, &p->tokens[open]), "'%s' was opened here",
-             token_table[p->tokens[open].kind].text);
+    if (parse_complain(p, parse_here(p), "expected '%s' %s, saw %s", token_table[kind].text, after,
+                       token_shown(p, &p->tokens[p->pos])))
+        parse_note(p, token_loc(p, &p->tokens[open]), "'%s' was opened here",
+                   token_table[p->tokens[open].kind].text);
     /* After `if (a < b {` and `x = f(a;` the rest of the text parses without the bracket. */
-    if (kind == TOK_RPAREN && (at(p, TOK_LBRACE) || at(p, TOK_SEMICOLON)))
+    if (kind == TOK_RPAREN && (parse_at(p, TOK_LBRACE) || parse_at(p, TOK_SEMICOLON)))
         return;
     if (!recover_to_close(p, open))
         p->panic = true;
 }
 
-void expect_semicolon(struct parser *p, const char *after)
+void parse_expect_semicolon(struct parser *p, const char *after)
 {
-    if (accept(p, TOK_SEMICOLON) || p->panic || p->stopped)
+    if (parse_accept(p, TOK_SEMICOLON) || p->panic || p->stopped)
         return;
-    const struct token *last = &p->tokens[p->previous], *next = peek(p);
+    const struct token *last = &p->tokens[p->previous], *next = parse_peek(p);
     struct loc end = {p->source, last->offset + last->length, 0};
-    if (complain(p, end, "expected ';' %s, saw %s", after, token_shown(p, next)))
-        fix(p, end, ";");
+    if (parse_complain(p, end, "expected ';' %s, saw %s", after, token_shown(p, next)))
+        parse_fix(p, end, ";");
     p->panic = !next->line_start && next->kind != TOK_RBRACE && next->kind != TOK_ELSE;
 }
 
-const char *expect_name(struct parser *p, const char *what)
+const char *parse_expect_name(struct parser *p, const char *what)
 {
-    if (at(p, TOK_NAME) &&
-        dtype_by_name(p->source->text + peek(p)->offset, peek(p)->length) == DT_NONE) {
-        const char *text = token_text(p, peek(p));
-        advance(p);
+    if (parse_at(p, TOK_NAME) &&
+        dtype_by_name(p->source->text + parse_peek(p)->offset, parse_peek(p)->length) == DT_NONE) {
+        const char *text = token_text(p, parse_peek(p));
+        parse_advance(p);
         return text;
     }
     const struct token *t = &p->tokens[p->pos];
     bool reserved = t->kind == TOK_NAME || token_table[t->kind].keyword;
-    if (fail_expected(p, what) && reserved)
-        note(p, here(p), "`%s` is a word of the language: choose another name", token_text(p, t));
+    if (parse_fail_expected(p, what) && reserved)
+        parse_note(p, parse_here(p), "`%s` is a word of the language: choose another name",
+                   token_text(p, t));
     return "";
 }
 
-void skip_construct(struct parser *p)
+void parse_skip_construct(struct parser *p)
 {
-    while (!at(p, TOK_END) && !at(p, TOK_RBRACE)) {
-        const struct token *t = peek(p);
+    while (!parse_at(p, TOK_END) && !parse_at(p, TOK_RBRACE)) {
+        const struct token *t = parse_peek(p);
         bool opens = t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET || t->kind == TOK_LBRACE;
-        go_to(p, (opens && t->match != NO_MATCH ? t->match : p->pos) + 1);
+        parse_go_to(p, (opens && t->match != NO_MATCH ? t->match : p->pos) + 1);
         if (t->kind == TOK_LBRACE || t->kind == TOK_SEMICOLON)
             return;
     }
 }
 
-bool enter(struct parser *p)
+bool parse_enter(struct parser *p)
 {
     if (p->depth < MAX_NESTING) {
         p->depth++;
         return true;
     }
-    if (fail(p, here(p), "nested more than %d levels deep", MAX_NESTING))
-        note(p, here(p),
-             "name parts of it: `i32 t = …;`, or a `fn`; statements, brackets, prefix operators "
-             "and `else if`s are levels");
+    if (parse_fail(p, parse_here(p), "nested more than %d levels deep", MAX_NESTING))
+        parse_note(
+            p, parse_here(p),
+            "name parts of it: `i32 t = …;`, or a `fn`; statements, brackets, prefix operators "
+            "and `else if`s are levels");
     p->stopped = true;
     p->depth++; /* the caller calls leave() in either case */
     return false;
 }
 
-void leave(struct parser *p)
+void parse_leave(struct parser *p)
 {
     p->depth--;
 }
 
 /* --- words --- */
 
-bool name_known(const struct name_table *names, const struct parser *p, const struct token *t)
+bool parse_name_known(const struct name_table *names, const struct parser *p, const struct token *t)
 {
     return t->kind == TOK_NAME &&
            name_table_find(names, p->source->text + t->offset, t->length) != NULL;
 }
 
-bool is_declared_type(const struct parser *p, const struct token *t)
+bool parse_is_declared_type(const struct parser *p, const struct token *t)
 {
-    return name_known(&p->type_names, p, t) || name_known(&p->fn_types, p, t);
+    return parse_name_known(&p->type_names, p, t) || parse_name_known(&p->fn_types, p, t);
 }
 
-bool at_foreign(const struct parser *p, const char *word)
+bool parse_at_foreign(const struct parser *p, const char *word)
 {
-    return at_word(p, word) && !is_declared_type(p, peek(p));
+    return parse_at_word(p, word) && !parse_is_declared_type(p, parse_peek(p));
 }
 
 /* Looks the word up in a table of pairs of texts, each ended by 0. Returns NULL if it is not
  * there, or if the module has a fn or a type of that name. */
 static const char *word_in(const struct parser *p, const struct token *t, const char *table)
 {
-    if (t->kind != TOK_NAME || name_known(&p->fn_names, p, t) || is_declared_type(p, t))
+    if (t->kind != TOK_NAME || parse_name_known(&p->fn_names, p, t) || parse_is_declared_type(p, t))
         return NULL;
     while (*table) {
         const char *second = table + strlen(table) + 1;
@@ -326,7 +329,7 @@ static const char *word_in(const struct parser *p, const struct token *t, const 
     return NULL;
 }
 
-const char *c_type(const struct parser *p, const struct token *t)
+const char *parse_c_type(const struct parser *p, const struct token *t)
 {
     static const char table[] = "int\0i32\0"
                                 "float\0f32\0"
@@ -376,17 +379,17 @@ const char *c_type(const struct parser *p, const struct token *t)
     return word_in(p, t, table);
 }
 
-const char *near_keyword(struct parser *p, const struct token *t, const unsigned char *kinds,
-                         size_t count)
+const char *parse_near_keyword(struct parser *p, const struct token *t, const unsigned char *kinds,
+                               size_t count)
 {
     const char *words[8];
     assert(count <= sizeof words / sizeof *words);
     for (size_t i = 0; i < count; i++)
         words[i] = token_table[kinds[i]].text;
-    return t->kind == TOK_NAME ? nearest_name(token_text(p, t), words, count) : NULL;
+    return t->kind == TOK_NAME ? text_nearest(token_text(p, t), words, count) : NULL;
 }
 
-const char *future_type(const struct parser *p, const struct token *t)
+const char *parse_future_type(const struct parser *p, const struct token *t)
 {
 #define SMALL "a type of less than 8 bits"
 #define FP8 "a float of less than 8 bits"
@@ -414,15 +417,15 @@ const char *future_type(const struct parser *p, const struct token *t)
     return word_in(p, t, table);
 }
 
-bool is_type_name(const struct parser *p, const struct token *t)
+bool parse_is_type_name(const struct parser *p, const struct token *t)
 {
     if (t->kind != TOK_NAME)
         return false;
     return dtype_by_name(p->source->text + t->offset, t->length) != DT_NONE ||
-           is_declared_type(p, t) || c_type(p, t) || future_type(p, t);
+           parse_is_declared_type(p, t) || parse_c_type(p, t) || parse_future_type(p, t);
 }
 
-bool is_future_word(const struct parser *p, const struct token *t)
+bool parse_is_future_word(const struct parser *p, const struct token *t)
 {
     static const char table[] = "tensor\0\0"
                                 "next_tile\0\0"
@@ -433,20 +436,21 @@ bool is_future_word(const struct parser *p, const struct token *t)
 /* Returns true if the word has not been reported yet, and marks it as reported. */
 static bool first_time(struct parser *p, const struct token *t)
 {
-    if (p->panic || p->stopped || name_known(&p->told, p, t))
+    if (p->panic || p->stopped || parse_name_known(&p->told, p, t))
         return false;
     name_table_entry(&p->told, token_text(p, t), t->length);
     return true;
 }
 
-void report_future(struct parser *p, const struct token *t)
+void parse_report_future(struct parser *p, const struct token *t)
 {
     const char *word = token_text(p, t);
     bool first = p->panic || p->stopped || t->kind != TOK_NAME || first_time(p, t);
     if (first && strcmp(word, "layout") == 0)
-        complain(p, token_loc(p, t), "`layout` cannot be given yet: the compiler chooses layouts");
+        parse_complain(p, token_loc(p, t),
+                       "`layout` cannot be given yet: the compiler chooses layouts");
     else if (first)
-        complain(p, token_loc(p, t), "`%s` is not available yet", word);
+        parse_complain(p, token_loc(p, t), "`%s` is not available yet", word);
 }
 
 /* Returns the text "there are f64, f32 … and bool". */
@@ -463,14 +467,14 @@ static const char *types_text(struct parser *p)
     return out.data;
 }
 
-void report_future_type(struct parser *p, const struct token *t, const char *what)
+void parse_report_future_type(struct parser *p, const struct token *t, const char *what)
 {
-    if (first_time(p, t) &&
-        complain(p, token_loc(p, t), "`%s`, %s, is not available yet", token_text(p, t), what))
-        note(p, token_loc(p, t), "%s", types_text(p));
+    if (first_time(p, t) && parse_complain(p, token_loc(p, t), "`%s`, %s, is not available yet",
+                                           token_text(p, t), what))
+        parse_note(p, token_loc(p, t), "%s", types_text(p));
 }
 
-bool in_first_column(const struct parser *p, const struct token *t)
+bool parse_in_first_column(const struct parser *p, const struct token *t)
 {
     return t->offset == 0 || p->source->text[t->offset - 1] == '\n';
 }
@@ -505,8 +509,8 @@ void node_below(struct parser *p, struct node *parent, const struct node *child)
     if (child->height >= parent->height)
         parent->height = child->height + 1;
     if (parent->height > MAX_HEIGHT && !p->stopped) {
-        if (fail(p, here(p), "the expression is more than %d levels deep", MAX_HEIGHT))
-            note(p, here(p), "name parts of it: `i32 t = …;`");
+        if (parse_fail(p, parse_here(p), "the expression is more than %d levels deep", MAX_HEIGHT))
+            parse_note(p, parse_here(p), "name parts of it: `i32 t = …;`");
         p->stopped = true;
     }
 }
@@ -522,17 +526,17 @@ static bool starts_toplevel(const struct token *t)
 static void recover_toplevel(struct parser *p, uint32_t start)
 {
     p->panic = false;
-    while (!at(p, TOK_END)) {
-        if (p->pos > start && starts_toplevel(peek(p)))
+    while (!parse_at(p, TOK_END)) {
+        if (p->pos > start && starts_toplevel(parse_peek(p)))
             return;
         uint32_t before = p->pos;
-        if (at(p, TOK_RBRACE))
-            advance(p);
+        if (parse_at(p, TOK_RBRACE))
+            parse_advance(p);
         else
-            skip_construct(p);
+            parse_skip_construct(p);
         enum token_kind last = p->tokens[p->pos - 1].kind;
         if (last == TOK_RBRACE)
-            accept(p, TOK_SEMICOLON);
+            parse_accept(p, TOK_SEMICOLON);
         if (last == TOK_SEMICOLON || last == TOK_RBRACE || p->pos == before)
             return;
     }
@@ -582,10 +586,10 @@ struct node *parse_tokens(struct arena *a, struct diag *d, const struct source *
     name_table_init(&p.fn_types, a);
     name_table_init(&p.told, a);
     collect_names(&p);
-    report_other_language(&p);
+    parse_report_other_language(&p);
     tell_problems(&p);
     struct node *head = NULL, **tail = &head;
-    while (!at(&p, TOK_END)) {
+    while (!parse_at(&p, TOK_END)) {
         uint32_t start = p.pos;
         *tail = parse_toplevel(&p);
         while (*tail)

@@ -5,16 +5,16 @@
 
 #include <string.h>
 
-bool at_by(const struct parser *p)
+bool parse_at_by(const struct parser *p)
 {
-    return at_word(p, "by") && peek_ahead(p, 1)->kind == TOK_LPAREN;
+    return parse_at_word(p, "by") && parse_peek_ahead(p, 1)->kind == TOK_LPAREN;
 }
 
 /* Returns true at a token that names and words are made of: `cp.async.16` has three, one of which is a
  * keyword, and `.16`. */
 static bool at_part(const struct parser *p)
 {
-    const struct token *t = peek(p);
+    const struct token *t = parse_peek(p);
     return t->kind == TOK_NAME || t->kind == TOK_INT || t->kind == TOK_FLOAT ||
            t->kind == TOK_DOT || token_table[t->kind].keyword;
 }
@@ -32,17 +32,17 @@ static const char *parse_parts(struct parser *p, bool blanks, const char *what)
     text_init(&t, p->arena);
     text_add(&t, "");
     while (at_part(p)) {
-        const struct token *part = peek(p);
+        const struct token *part = parse_peek(p);
         if (t.length > 0 && is_after_blank(p, part)) {
             if (!blanks || part->kind == TOK_DOT || t.data[t.length - 1] == '.')
                 break;
             text_add_char(&t, ' ');
         }
         text_add_n(&t, source + part->offset, part->length);
-        advance(p);
+        parse_advance(p);
     }
     if (t.length == 0)
-        fail_expected(p, what);
+        parse_fail_expected(p, what);
     return t.data;
 }
 
@@ -52,14 +52,14 @@ const struct by *parse_by(struct parser *p)
     VEC(const char *) words = {0};
     struct by *by = arena_new(p->arena, struct by);
     uint32_t first = p->pos, open = first + 1;
-    advance(p);
-    advance(p);
+    parse_advance(p);
+    parse_advance(p);
     by->name = parse_parts(p, false, "the name of a unit, as in `by(fma)`");
-    while (accept(p, TOK_COMMA))
+    while (parse_accept(p, TOK_COMMA))
         vec_push(p->arena, &words, parse_parts(p, true, "a word about the unit"));
     by->words = words.data;
     by->count = (int)words.count;
-    expect_close(p, open, "after the unit");
-    by->loc = range_from(p, first);
+    parse_expect_close(p, open, "after the unit");
+    by->loc = parse_range_from(p, first);
     return by;
 }

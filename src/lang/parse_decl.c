@@ -12,23 +12,24 @@
 static void slip_c_type(struct parser *p, struct node *type)
 {
     uint32_t first = p->pos;
-    const char *meant = c_type(p, peek(p));
+    const char *meant = parse_c_type(p, parse_peek(p));
     bool is_unsigned = false;
-    while (c_type(p, peek(p))) {
-        is_unsigned = is_unsigned || at_word(p, "unsigned");
+    while (parse_c_type(p, parse_peek(p))) {
+        is_unsigned = is_unsigned || parse_at_word(p, "unsigned");
         if (strcmp(meant, "i32") == 0 || strcmp(meant, "u32") == 0)
-            meant = c_type(p, peek(p));
-        advance(p);
+            meant = parse_c_type(p, parse_peek(p));
+        parse_advance(p);
     }
     if (is_unsigned && meant[0] == 'i')
         meant = arena_printf(p->arena, "u%s", meant + 1);
-    type->loc = range_from(p, first);
+    type->loc = parse_range_from(p, first);
     type->text = meant;
     struct loc where = type->loc;
-    if (complain(p, where, "`%.*s` is not a type here",
-                 (int)(where.length < 40 ? where.length : 40), p->source->text + where.offset)) {
-        is_foreign(p);
-        note_write(p, where, meant);
+    if (parse_complain(p, where, "`%.*s` is not a type here",
+                       (int)(where.length < 40 ? where.length : 40),
+                       p->source->text + where.offset)) {
+        parse_is_foreign(p);
+        parse_note_write(p, where, meant);
     }
 }
 
@@ -36,34 +37,34 @@ static void slip_c_type(struct parser *p, struct node *type)
 struct node *parse_type(struct parser *p)
 {
     uint32_t first = p->pos;
-    struct node *type = node_new(p, N_TYPE, here(p));
-    const struct token *t = peek(p);
-    if (accept(p, TOK_TYPEOF)) {
+    struct node *type = node_new(p, N_TYPE, parse_here(p));
+    const struct token *t = parse_peek(p);
+    if (parse_accept(p, TOK_TYPEOF)) {
         uint32_t open = p->pos;
-        if (expect(p, TOK_LPAREN, "after `typeof`")) {
-            type->a = enter(p) ? parse_expr(p) : node_int(p, 0, here(p));
-            leave(p);
+        if (parse_expect(p, TOK_LPAREN, "after `typeof`")) {
+            type->a = parse_enter(p) ? parse_expr(p) : node_int(p, 0, parse_here(p));
+            parse_leave(p);
         }
         if (type->a)
-            expect_close(p, open, "after the expression");
-        type->loc = range_from(p, first);
+            parse_expect_close(p, open, "after the expression");
+        type->loc = parse_range_from(p, first);
         return type;
     }
     type->text = "";
-    if (c_type(p, t)) {
+    if (parse_c_type(p, t)) {
         slip_c_type(p, type);
         return type;
     }
     if (t->kind != TOK_NAME) {
-        fail_expected(p, "a type");
+        parse_fail_expected(p, "a type");
         return type;
     }
-    if (future_type(p, t))
-        report_future_type(p, t, future_type(p, t));
-    if (at_foreign(p, "auto") && complain(p, here(p), "there is no `auto`"))
-        note(p, here(p), "write the type (`i32`, `f32`, …), or `typeof(x)`");
+    if (parse_future_type(p, t))
+        parse_report_future_type(p, t, parse_future_type(p, t));
+    if (parse_at_foreign(p, "auto") && parse_complain(p, parse_here(p), "there is no `auto`"))
+        parse_note(p, parse_here(p), "write the type (`i32`, `f32`, …), or `typeof(x)`");
     type->text = token_text(p, t);
-    advance(p);
+    parse_advance(p);
     return type;
 }
 
@@ -86,7 +87,7 @@ static const char *const *foreign_qualifier(const struct parser *p)
         {"var", "write the type: `i32 x = …;`", NULL},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (at_foreign(p, table[i][0]))
+        if (parse_at_foreign(p, table[i][0]))
             return table[i];
     return NULL;
 }
@@ -96,18 +97,19 @@ static const char *const *foreign_qualifier(const struct parser *p)
 static const char *near_storage(struct parser *p)
 {
     static const unsigned char words[] = {TOK_SHARED, TOK_GLOBAL, TOK_REG, TOK_CONST};
-    const struct token *t = peek(p), *type = peek_ahead(p, 1), *name = peek_ahead(p, 2);
+    const struct token *t = parse_peek(p), *type = parse_peek_ahead(p, 1),
+                       *name = parse_peek_ahead(p, 2);
     if (t->kind != TOK_NAME || type->kind != TOK_NAME || name->kind != TOK_NAME ||
-        name->line_start || is_type_name(p, t) || !is_type_name(p, type))
+        name->line_start || parse_is_type_name(p, t) || !parse_is_type_name(p, type))
         return NULL;
-    return near_keyword(p, t, words, sizeof words);
+    return parse_near_keyword(p, t, words, sizeof words);
 }
 
 /* Returns true if a declaration begins here: with a word for storage or a type. Two names on one
  * line also count as one, so that the checker can name the type that the first one nearly is. */
-bool starts_declaration(struct parser *p)
+bool parse_starts_declaration(struct parser *p)
 {
-    const struct token *t = peek(p), *next = peek_ahead(p, 1);
+    const struct token *t = parse_peek(p), *next = parse_peek_ahead(p, 1);
     switch (t->kind) {
     case TOK_CONST:
     case TOK_GLOBAL:
@@ -117,9 +119,9 @@ bool starts_declaration(struct parser *p)
     case TOK_NAME:
         if (foreign_qualifier(p))
             return next->kind == TOK_NAME || token_table[next->kind].keyword;
-        if (!is_type_name(p, t))
+        if (!parse_is_type_name(p, t))
             return next->kind == TOK_NAME && !next->line_start &&
-                   !(token_is(p, next, "by") && peek_ahead(p, 2)->kind == TOK_LPAREN);
+                   !(token_is(p, next, "by") && parse_peek_ahead(p, 2)->kind == TOK_LPAREN);
         if (next->kind == TOK_LPAREN)
             return next->match != NO_MATCH && p->tokens[next->match + 1].kind == TOK_ASSIGN;
         return next->kind == TOK_NAME || next->kind == TOK_STAR || token_table[next->kind].keyword;
@@ -129,26 +131,27 @@ bool starts_declaration(struct parser *p)
 
 static bool at_future_suffix(const struct parser *p)
 {
-    return at_word(p, "layout") && peek_ahead(p, 1)->kind == TOK_LPAREN;
+    return parse_at_word(p, "layout") && parse_peek_ahead(p, 1)->kind == TOK_LPAREN;
 }
 
 /* { "at" "(" expr ")" | "strides" "(" expr { "," expr } ")" | "=" expr }, as the storage allows */
 static void parse_declared_suffix(struct parser *p, struct node *n)
 {
-    while (at(p, TOK_NAME) && peek_ahead(p, 1)->kind == TOK_LPAREN && !n->init) {
+    while (parse_at(p, TOK_NAME) && parse_peek_ahead(p, 1)->kind == TOK_LPAREN && !n->init) {
         uint32_t open = p->pos + 1;
-        bool is_at = at_word(p, "at") && (n->i == DECL_SHARED || n->i == DECL_MBARRIER);
-        if (at_word(p, "at") && !is_at)
-            complain(p, here(p), "`at` gives a place to `shared` tiles and mbarriers only");
+        bool is_at = parse_at_word(p, "at") && (n->i == DECL_SHARED || n->i == DECL_MBARRIER);
+        if (parse_at_word(p, "at") && !is_at)
+            parse_complain(p, parse_here(p),
+                           "`at` gives a place to `shared` tiles and mbarriers only");
         else if (at_future_suffix(p))
-            report_future(p, peek(p));
-        else if (!is_at && !at_word(p, "strides"))
+            parse_report_future(p, parse_peek(p));
+        else if (!is_at && !parse_at_word(p, "strides"))
             return;
-        bool strides = at_word(p, "strides");
-        advance(p);
-        advance(p);
+        bool strides = parse_at_word(p, "strides");
+        parse_advance(p);
+        parse_advance(p);
         struct node *list = parse_list(p, TOK_RPAREN);
-        expect_close(p, open, "after the expression");
+        parse_expect_close(p, open, "after the expression");
         if (strides)
             n->strides = list;
         else
@@ -160,33 +163,33 @@ static void parse_declared_suffix(struct parser *p, struct node *n)
 static struct node *parse_braces(struct parser *p, int depth)
 {
     enum { MOST_AXES = 6 };
-    struct node *n = node_new(p, N_BRACES, here(p)), **tail = &n->list;
+    struct node *n = node_new(p, N_BRACES, parse_here(p)), **tail = &n->list;
     uint32_t open = p->pos;
-    if (!expect(p, TOK_LBRACE, "before the values"))
+    if (!parse_expect(p, TOK_LBRACE, "before the values"))
         return n;
-    while (!at(p, TOK_RBRACE) && !at(p, TOK_END)) {
-        bool nests = at(p, TOK_LBRACE) && depth < MOST_AXES;
+    while (!parse_at(p, TOK_RBRACE) && !parse_at(p, TOK_END)) {
+        bool nests = parse_at(p, TOK_LBRACE) && depth < MOST_AXES;
         *tail = nests ? parse_braces(p, depth + 1) : parse_expr(p);
         node_below(p, n, *tail);
         tail = &(*tail)->next;
-        if (!accept(p, TOK_COMMA))
+        if (!parse_accept(p, TOK_COMMA))
             break;
     }
-    expect_close(p, open, "after the values");
-    n->loc = range_from(p, open);
+    parse_expect_close(p, open, "after the values");
+    n->loc = parse_range_from(p, open);
     return n;
 }
 
 /* Reports = { 1, 2, 3 } after a name that is not a constant. */
 static bool slip_initialiser_list(struct parser *p)
 {
-    if (!at(p, TOK_LBRACE) || peek(p)->match == NO_MATCH)
+    if (!parse_at(p, TOK_LBRACE) || parse_peek(p)->match == NO_MATCH)
         return false;
-    if (complain(p, here(p), "a list of values makes a constant table"))
-        note(p, here(p),
-             "write `const T NAME[N] = {…};`, or start from one value (`= 0`) and assign the "
-             "elements");
-    go_to(p, peek(p)->match + 1);
+    if (parse_complain(p, parse_here(p), "a list of values makes a constant table"))
+        parse_note(p, parse_here(p),
+                   "write `const T NAME[N] = {…};`, or start from one value (`= 0`) and assign the "
+                   "elements");
+    parse_go_to(p, parse_peek(p)->match + 1);
     return true;
 }
 
@@ -194,33 +197,34 @@ static bool slip_initialiser_list(struct parser *p)
 static struct node *parse_declared(struct parser *p, enum decl_storage storage, struct node *type,
                                    bool is_const)
 {
-    if (at(p, TOK_STAR)) {
-        if (complain(p, here(p), "there are no pointer variables"))
-            note(p, here(p), "a view of a parameter is `global f32 A[m][n] = a;`");
-        while (accept(p, TOK_STAR) || accept(p, TOK_CONST) || accept_word(p, "__restrict__") ||
-               accept_word(p, "__restrict") || accept_word(p, "restrict"))
+    if (parse_at(p, TOK_STAR)) {
+        if (parse_complain(p, parse_here(p), "there are no pointer variables"))
+            parse_note(p, parse_here(p), "a view of a parameter is `global f32 A[m][n] = a;`");
+        while (parse_accept(p, TOK_STAR) || parse_accept(p, TOK_CONST) ||
+               parse_accept_word(p, "__restrict__") || parse_accept_word(p, "__restrict") ||
+               parse_accept_word(p, "restrict"))
             ;
     }
-    struct node *n = node_new(p, N_DECL, here(p));
+    struct node *n = node_new(p, N_DECL, parse_here(p));
     n->i = storage;
     n->type = type;
     n->is_const = is_const;
-    n->text = expect_name(p, "a name to declare");
+    n->text = parse_expect_name(p, "a name to declare");
     n->dims = parse_dims(p);
     parse_declared_suffix(p, n);
-    if (accept(p, TOK_ASSIGN)) {
-        if (is_const && n->dims && at(p, TOK_LBRACE))
+    if (parse_accept(p, TOK_ASSIGN)) {
+        if (is_const && n->dims && parse_at(p, TOK_LBRACE))
             n->init = parse_braces(p, 1);
         else if (slip_initialiser_list(p))
-            n->init = node_int(p, 0, here(p));
+            n->init = node_int(p, 0, parse_here(p));
         else
             n->init = parse_expr(p);
-        n->is_clean = storage == DECL_GLOBAL && accept_word(p, "clean");
-    } else if (storage == DECL_GLOBAL && at_word(p, "clean")) {
-        complain(p, here(p), "`clean` workspace begins as 0: write `= 0 clean`");
-        advance(p);
+        n->is_clean = storage == DECL_GLOBAL && parse_accept_word(p, "clean");
+    } else if (storage == DECL_GLOBAL && parse_at_word(p, "clean")) {
+        parse_complain(p, parse_here(p), "`clean` workspace begins as 0: write `= 0 clean`");
+        parse_advance(p);
     }
-    if (storage == DECL_GLOBAL && at_word(p, "strides")) {
+    if (storage == DECL_GLOBAL && parse_at_word(p, "strides")) {
         struct node *init = n->init;
         n->init = NULL;
         parse_declared_suffix(p, n);
@@ -236,14 +240,14 @@ static struct node *parse_destruct(struct parser *p, enum decl_storage storage, 
     struct node *n = node_new(p, N_DESTRUCT, type->loc), **tail = &n->list;
     n->type = type;
     n->i = storage;
-    advance(p);
+    parse_advance(p);
     do {
-        struct loc where = here(p);
-        *tail = node_name(p, expect_name(p, "a name to declare"), where);
+        struct loc where = parse_here(p);
+        *tail = node_name(p, parse_expect_name(p, "a name to declare"), where);
         tail = &(*tail)->next;
-    } while (accept(p, TOK_COMMA));
-    expect_close(p, open, "after the names");
-    expect(p, TOK_ASSIGN, "after the names");
+    } while (parse_accept(p, TOK_COMMA));
+    parse_expect_close(p, open, "after the names");
+    parse_expect(p, TOK_ASSIGN, "after the names");
     n->a = parse_expr(p);
     return n;
 }
@@ -252,18 +256,18 @@ enum decl_storage parse_storage(struct parser *p)
 {
     const char *near = near_storage(p);
     if (near) {
-        if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p))))
-            diag_near(p->diag, here(p), near);
-        advance(p);
+        if (parse_complain(p, parse_here(p), "there is no `%s`", token_text(p, parse_peek(p))))
+            diag_near(p->diag, parse_here(p), near);
+        parse_advance(p);
         return near[0] == 's'   ? DECL_SHARED
                : near[0] == 'g' ? DECL_GLOBAL
                : near[0] == 'r' ? DECL_REG
                                 : DECL_PLAIN;
     }
-    return accept(p, TOK_GLOBAL)   ? DECL_GLOBAL
-           : accept(p, TOK_SHARED) ? DECL_SHARED
-           : accept(p, TOK_REG)    ? DECL_REG
-                                   : DECL_PLAIN;
+    return parse_accept(p, TOK_GLOBAL)   ? DECL_GLOBAL
+           : parse_accept(p, TOK_SHARED) ? DECL_SHARED
+           : parse_accept(p, TOK_REG)    ? DECL_REG
+                                         : DECL_PLAIN;
 }
 
 /* decl = [ "const" ] [ "global" | "shared" | "reg" ] type declared { "," declared } | type "(" NAME
@@ -271,33 +275,34 @@ enum decl_storage parse_storage(struct parser *p)
 struct node *parse_declaration(struct parser *p)
 {
     uint32_t first = p->pos;
-    bool is_shared = at_foreign(p, "__shared__");
-    for (const char *const *word; (word = foreign_qualifier(p)) != NULL; advance(p)) {
-        is_shared = is_shared || at_foreign(p, "__shared__");
-        if (!complain(p, here(p), "there is no `%s`", word[0]))
+    bool is_shared = parse_at_foreign(p, "__shared__");
+    for (const char *const *word; (word = foreign_qualifier(p)) != NULL; parse_advance(p)) {
+        is_shared = is_shared || parse_at_foreign(p, "__shared__");
+        if (!parse_complain(p, parse_here(p), "there is no `%s`", word[0]))
             continue;
-        is_foreign(p);
-        note(p, here(p), "%s", word[1]);
+        parse_is_foreign(p);
+        parse_note(p, parse_here(p), "%s", word[1]);
         if (word[2])
-            fix(p, *word[2] ? here(p) : with_blanks(p, here(p)), word[2]);
+            parse_fix(p, *word[2] ? parse_here(p) : parse_with_blanks(p, parse_here(p)), word[2]);
     }
-    bool is_const = accept(p, TOK_CONST);
+    bool is_const = parse_accept(p, TOK_CONST);
     uint32_t word = p->pos;
     enum decl_storage storage = parse_storage(p);
     if (is_const && storage != DECL_PLAIN)
-        if (complain(p, token_loc(p, &p->tokens[word]), "`const` is only for scalars and arrays"))
-            note(p, here(p), "a view is const when its parameter is: `const f32 *a`");
+        if (parse_complain(p, token_loc(p, &p->tokens[word]),
+                           "`const` is only for scalars and arrays"))
+            parse_note(p, parse_here(p), "a view is const when its parameter is: `const f32 *a`");
     if (is_shared)
         storage = DECL_SHARED;
     struct node *type = parse_type(p);
-    if (at(p, TOK_LPAREN))
+    if (parse_at(p, TOK_LPAREN))
         return parse_destruct(p, storage, type);
-    struct node *n = node_new(p, N_DECLS, here(p)), **tail = &n->list;
+    struct node *n = node_new(p, N_DECLS, parse_here(p)), **tail = &n->list;
     do {
         *tail = parse_declared(p, storage, type, is_const);
         tail = &(*tail)->next;
-    } while (accept(p, TOK_COMMA));
-    n->loc = range_from(p, first);
+    } while (parse_accept(p, TOK_COMMA));
+    n->loc = parse_range_from(p, first);
     return n;
 }
 
@@ -306,23 +311,23 @@ struct node *parse_declaration(struct parser *p)
 struct node *parse_mbarriers(struct parser *p)
 {
     uint32_t first = p->pos;
-    struct node *n = node_new(p, N_DECLS, here(p)), **tail = &n->list;
-    advance(p);
+    struct node *n = node_new(p, N_DECLS, parse_here(p)), **tail = &n->list;
+    parse_advance(p);
     do {
-        struct node *d = node_new(p, N_DECL, here(p));
+        struct node *d = node_new(p, N_DECL, parse_here(p));
         *tail = d;
         tail = &d->next;
         d->i = DECL_MBARRIER;
-        d->text = expect_name(p, "a name to declare");
+        d->text = parse_expect_name(p, "a name to declare");
         d->dims = parse_dims(p);
         uint32_t open = p->pos;
-        if (expect(p, TOK_LPAREN, "and the number of arrivals: `mbarrier full[3](1)`"))
+        if (parse_expect(p, TOK_LPAREN, "and the number of arrivals: `mbarrier full[3](1)`"))
             d->a = parse_expr(p);
-        expect_close(p, open, "after the number of arrivals");
-        d->is_ready = accept_word(p, "ready");
+        parse_expect_close(p, open, "after the number of arrivals");
+        d->is_ready = parse_accept_word(p, "ready");
         parse_declared_suffix(p, d);
-    } while (accept(p, TOK_COMMA));
-    n->loc = range_from(p, first);
+    } while (parse_accept(p, TOK_COMMA));
+    n->loc = parse_range_from(p, first);
     return n;
 }
 
@@ -331,16 +336,16 @@ struct node *parse_mbarriers(struct parser *p)
 /* import = "import" STRING ";" */
 static struct node *parse_import(struct parser *p)
 {
-    struct node *n = node_new(p, N_IMPORT, here(p));
-    advance(p);
-    if (!at(p, TOK_STRING)) {
-        if (fail_expected(p, "the file, a string"))
-            note(p, here(p), "write `import \"file.tile\";`");
+    struct node *n = node_new(p, N_IMPORT, parse_here(p));
+    parse_advance(p);
+    if (!parse_at(p, TOK_STRING)) {
+        if (parse_fail_expected(p, "the file, a string"))
+            parse_note(p, parse_here(p), "write `import \"file.tile\";`");
         return NULL;
     }
-    n->text = peek(p)->text;
-    advance(p);
-    expect_semicolon(p, "after the import");
+    n->text = parse_peek(p)->text;
+    parse_advance(p);
+    parse_expect_semicolon(p, "after the import");
     return n;
 }
 
@@ -349,22 +354,24 @@ static struct node *parse_import(struct parser *p)
 static struct node *parse_const(struct parser *p)
 {
     struct node *head = NULL, **tail = &head;
-    if (!accept(p, TOK_CONST) && complain(p, here(p), "a module has no variables"))
-        note(p, here(p), "a constant is `const i32 N = 4;`");
+    if (!parse_accept(p, TOK_CONST) &&
+        parse_complain(p, parse_here(p), "a module has no variables"))
+        parse_note(p, parse_here(p), "a constant is `const i32 N = 4;`");
     struct node *type = parse_type(p);
     do {
-        struct node *n = node_new(p, N_CONST, here(p));
+        struct node *n = node_new(p, N_CONST, parse_here(p));
         n->type = type;
-        n->text = expect_name(p, "the constant's name");
+        n->text = parse_expect_name(p, "the constant's name");
         n->dims = parse_dims(p);
-        expect(p, TOK_ASSIGN, "after the constant's name");
-        bool list = at(p, TOK_LBRACE) && !n->dims && peek(p)->match != NO_MATCH;
-        if (list && complain(p, here(p), "a list of values makes a table, which has its length"))
-            note(p, n->loc, "write `%s[…] = {…}`", n->text);
+        parse_expect(p, TOK_ASSIGN, "after the constant's name");
+        bool list = parse_at(p, TOK_LBRACE) && !n->dims && parse_peek(p)->match != NO_MATCH;
+        if (list && parse_complain(p, parse_here(p),
+                                   "a list of values makes a table, which has its length"))
+            parse_note(p, n->loc, "write `%s[…] = {…}`", n->text);
         n->init = n->dims || list ? parse_braces(p, 1) : parse_expr(p);
         tail = append_nodes(tail, n);
-    } while (accept(p, TOK_COMMA));
-    expect_semicolon(p, "after the constant");
+    } while (parse_accept(p, TOK_COMMA));
+    parse_expect_semicolon(p, "after the constant");
     return head;
 }
 
@@ -374,20 +381,20 @@ static struct node *parse_braced(struct parser *p, struct node *(*one)(struct pa
 {
     uint32_t open = p->pos;
     struct node *head = NULL, **tail = &head;
-    if (!expect(p, TOK_LBRACE, what))
+    if (!parse_expect(p, TOK_LBRACE, what))
         return NULL;
     do {
         *tail = one(p);
         tail = &(*tail)->next;
-    } while (accept(p, TOK_COMMA) && !at(p, TOK_RBRACE));
-    expect_close(p, open, "after the values");
+    } while (parse_accept(p, TOK_COMMA) && !parse_at(p, TOK_RBRACE));
+    parse_expect_close(p, open, "after the values");
     return head;
 }
 
 /* Returns true at a TARGET in parentheses; a group of names would have a '=' after it. */
 static bool at_target(const struct parser *p)
 {
-    const struct token *open = peek(p);
+    const struct token *open = parse_peek(p);
     if (open->kind != TOK_LPAREN)
         return false;
     return open->match == NO_MATCH || p->tokens[open->match + 1].kind != TOK_ASSIGN;
@@ -396,27 +403,27 @@ static bool at_target(const struct parser *p)
 static const char *parse_target(struct parser *p)
 {
     uint32_t open = p->pos;
-    advance(p);
-    const char *target = expect_name(p, "a target (cpu, sim, cuda, sm_90)");
-    expect_close(p, open, "after the target");
+    parse_advance(p);
+    const char *target = parse_expect_name(p, "a target (cpu, sim, cuda, sm_90)");
+    parse_expect_close(p, open, "after the target");
     return target;
 }
 
 /* ( NAME | "(" NAME { "," NAME } ")" ) "=" "{" value { "," value } "}" */
 static struct node *parse_tune_list(struct parser *p, const char *target)
 {
-    struct node *n = node_new(p, N_TUNE, here(p)), **tail = &n->names;
+    struct node *n = node_new(p, N_TUNE, parse_here(p)), **tail = &n->names;
     n->text = target;
     uint32_t open = p->pos;
-    bool group = accept(p, TOK_LPAREN);
+    bool group = parse_accept(p, TOK_LPAREN);
     do {
-        struct loc where = here(p);
-        *tail = node_name(p, expect_name(p, "the name of what is tuned"), where);
+        struct loc where = parse_here(p);
+        *tail = node_name(p, parse_expect_name(p, "the name of what is tuned"), where);
         tail = &(*tail)->next;
-    } while (group && accept(p, TOK_COMMA));
+    } while (group && parse_accept(p, TOK_COMMA));
     if (group)
-        expect_close(p, open, "after the names");
-    expect(p, TOK_ASSIGN, "after the tuned name");
+        parse_expect_close(p, open, "after the names");
+    parse_expect(p, TOK_ASSIGN, "after the tuned name");
     n->list = parse_braced(p, parse_tuple_or_expr, "before the values");
     return n;
 }
@@ -425,32 +432,33 @@ static struct node *parse_tune_list(struct parser *p, const char *target)
 static struct node *parse_tune(struct parser *p)
 {
     uint32_t first = p->pos;
-    advance(p);
+    parse_advance(p);
     const char *target = at_target(p) ? parse_target(p) : NULL;
     struct node *n = parse_tune_list(p, target), *last = n;
-    while (at(p, TOK_COMMA) && !p->panic) {
-        if (complain(p, here(p), "a `tune` has one list of values"))
-            note(p, here(p),
-                 "one `tune` each; or `tune (BM, BN) = {(64, 64), (128, 64)};`, whose names vary "
-                 "together");
-        advance(p);
+    while (parse_at(p, TOK_COMMA) && !p->panic) {
+        if (parse_complain(p, parse_here(p), "a `tune` has one list of values"))
+            parse_note(
+                p, parse_here(p),
+                "one `tune` each; or `tune (BM, BN) = {(64, 64), (128, 64)};`, whose names vary "
+                "together");
+        parse_advance(p);
         first = p->pos;
         last = last->next = parse_tune_list(p, target);
     }
-    expect_semicolon(p, "after the list of values");
-    last->loc = range_from(p, first);
+    parse_expect_semicolon(p, "after the list of values");
+    last->loc = parse_range_from(p, first);
     return n;
 }
 
 /* typevar = "type" NAME "=" "{" type { "," type } "}" ";" */
 static struct node *parse_typevar(struct parser *p)
 {
-    advance(p);
-    struct node *n = node_new(p, N_TYPEVAR, here(p));
-    n->text = expect_name(p, "the name of the type");
-    expect(p, TOK_ASSIGN, "after the name of the type");
+    parse_advance(p);
+    struct node *n = node_new(p, N_TYPEVAR, parse_here(p));
+    n->text = parse_expect_name(p, "the name of the type");
+    parse_expect(p, TOK_ASSIGN, "after the name of the type");
     n->list = parse_braced(p, parse_type, "before the types");
-    expect_semicolon(p, "after the list of types");
+    parse_expect_semicolon(p, "after the list of types");
     return n;
 }
 
@@ -458,14 +466,14 @@ static struct node *parse_typevar(struct parser *p)
 struct node *parse_require(struct parser *p)
 {
     uint32_t first = p->pos, open = first + 1;
-    struct node *n = node_new(p, N_REQUIRE, here(p));
-    advance(p);
-    if (expect(p, TOK_LPAREN, "after `require`")) {
+    struct node *n = node_new(p, N_REQUIRE, parse_here(p));
+    parse_advance(p);
+    if (parse_expect(p, TOK_LPAREN, "after `require`")) {
         n->a = parse_condition(p);
-        expect_close(p, open, "after the condition");
+        parse_expect_close(p, open, "after the condition");
     }
-    expect_semicolon(p, "after `require(…)`");
-    n->loc = range_from(p, first);
+    parse_expect_semicolon(p, "after `require(…)`");
+    n->loc = parse_range_from(p, first);
     return n;
 }
 
@@ -473,21 +481,21 @@ struct node *parse_require(struct parser *p)
 struct node *parse_static_assert(struct parser *p)
 {
     uint32_t first = p->pos, open = first + 1;
-    struct node *n = node_new(p, N_STATIC_ASSERT, here(p));
-    advance(p);
-    if (expect(p, TOK_LPAREN, "after `static_assert`")) {
+    struct node *n = node_new(p, N_STATIC_ASSERT, parse_here(p));
+    parse_advance(p);
+    if (parse_expect(p, TOK_LPAREN, "after `static_assert`")) {
         n->a = parse_condition(p);
-        if (accept(p, TOK_COMMA)) {
-            if (at(p, TOK_STRING))
-                n->text = peek(p)->text;
+        if (parse_accept(p, TOK_COMMA)) {
+            if (parse_at(p, TOK_STRING))
+                n->text = parse_peek(p)->text;
             else
-                fail_expected(p, "the message, a string");
-            advance(p);
+                parse_fail_expected(p, "the message, a string");
+            parse_advance(p);
         }
-        expect_close(p, open, "after the condition");
+        parse_expect_close(p, open, "after the condition");
     }
-    expect_semicolon(p, "after `static_assert(…)`");
-    n->loc = range_from(p, first);
+    parse_expect_semicolon(p, "after `static_assert(…)`");
+    n->loc = parse_range_from(p, first);
     return n;
 }
 
@@ -499,8 +507,10 @@ static const char *near_toplevel(struct parser *p)
     static const unsigned char words[] = {TOK_IMPORT,  TOK_CONST,         TOK_TUNE, TOK_TYPE,
                                           TOK_REQUIRE, TOK_STATIC_ASSERT, TOK_FN,   TOK_KERNEL};
     static const char *const more[] = {"family"}; /* no keyword */
-    const char *near = near_keyword(p, peek(p), words, sizeof words);
-    return near || peek(p)->kind != TOK_NAME ? near : nearest_name(token_text(p, peek(p)), more, 1);
+    const char *near = parse_near_keyword(p, parse_peek(p), words, sizeof words);
+    return near || parse_peek(p)->kind != TOK_NAME
+               ? near
+               : text_nearest(token_text(p, parse_peek(p)), more, 1);
 }
 
 /* Returns what to write for a word of C++ or CUDA that begins a declaration of a file; NULL: it is
@@ -516,7 +526,7 @@ static const char *module_way_out(const struct parser *p)
         {"extern", "leave it out: C calls every kernel by its name"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (at_foreign(p, table[i][0]))
+        if (parse_at_foreign(p, table[i][0]))
             return table[i][1];
     return NULL;
 }
@@ -524,66 +534,70 @@ static const char *module_way_out(const struct parser *p)
 /* Reports text that is not a declaration of a module, and says what belongs there. */
 static struct node *no_toplevel(struct parser *p)
 {
-    const struct token *t = peek(p);
+    const struct token *t = parse_peek(p);
     const char *near = near_toplevel(p), *way_out = module_way_out(p);
-    bool is_struct = at_word(p, "struct");
+    bool is_struct = parse_at_word(p, "struct");
     if (t->kind == TOK_RBRACE)
-        fail(p, here(p), "'}' closes nothing");
+        parse_fail(p, parse_here(p), "'}' closes nothing");
     else if (t->kind == TOK_SEMICOLON) {
-        complain(p, here(p), "';' ends nothing");
-        advance(p);
+        parse_complain(p, parse_here(p), "';' ends nothing");
+        parse_advance(p);
     } else if (t->kind == TOK_GLOBAL || t->kind == TOK_SHARED || t->kind == TOK_REG) {
-        if (fail(p, here(p), "%s declares within a kernel", token_shown(p, t)))
-            note(p, here(p), "move it into the kernel's body");
-    } else if (at_word(p, "__device__") || at_word(p, "void")) {
-        if (fail(p, here(p), "expected a declaration, saw %s", token_shown(p, t)))
-            note(p, here(p),
-                 at_word(p, "__device__") ? "write `fn f32 name(…) { … }`"
-                                          : "write `kernel name(…) grid(…) warps(4) { … }`");
-    } else if (at_word(p, "struct") || at_word(p, "typedef") || at_word(p, "enum") ||
-               at_word(p, "union")) {
-        if (fail(p, here(p), "there is no `%s`", token_text(p, t)))
-            note(p, here(p),
-                 is_struct ? "write one parameter or array for each member; a function may return "
+        if (parse_fail(p, parse_here(p), "%s declares within a kernel", token_shown(p, t)))
+            parse_note(p, parse_here(p), "move it into the kernel's body");
+    } else if (parse_at_word(p, "__device__") || parse_at_word(p, "void")) {
+        if (parse_fail(p, parse_here(p), "expected a declaration, saw %s", token_shown(p, t)))
+            parse_note(p, parse_here(p),
+                       parse_at_word(p, "__device__")
+                           ? "write `fn f32 name(…) { … }`"
+                           : "write `kernel name(…) grid(…) warps(4) { … }`");
+    } else if (parse_at_word(p, "struct") || parse_at_word(p, "typedef") ||
+               parse_at_word(p, "enum") || parse_at_word(p, "union")) {
+        if (parse_fail(p, parse_here(p), "there is no `%s`", token_text(p, t)))
+            parse_note(p, parse_here(p),
+                       is_struct
+                           ? "write one parameter or array for each member; a function may return "
                              "several values: `fn (f32, f32) minmax(…)`"
                            : "a choice of element types is `type T = {f16, f32};`");
-    } else if (t->kind == TOK_NAME && at_launch(p)) {
-        if (fail(p, here(p), "a file has no launches: `%s<<<…>>>`", token_text(p, t))) {
-            is_foreign(p);
-            note(p, here(p),
-                 "the kernel's head has the grid and the block: `kernel %s(…) grid(cdiv(n, 256)) "
-                 "threads(256)`; `tilewright run`, C or Python launches it",
-                 token_text(p, t));
+    } else if (t->kind == TOK_NAME && parse_at_launch(p)) {
+        if (parse_fail(p, parse_here(p), "a file has no launches: `%s<<<…>>>`", token_text(p, t))) {
+            parse_is_foreign(p);
+            parse_note(
+                p, parse_here(p),
+                "the kernel's head has the grid and the block: `kernel %s(…) grid(cdiv(n, 256)) "
+                "threads(256)`; `tilewright run`, C or Python launches it",
+                token_text(p, t));
         }
     } else if (way_out) {
-        if (fail(p, here(p), "there is no `%s`", token_text(p, t))) {
-            is_foreign(p);
-            note(p, here(p), "%s", way_out);
+        if (parse_fail(p, parse_here(p), "there is no `%s`", token_text(p, t))) {
+            parse_is_foreign(p);
+            parse_note(p, parse_here(p), "%s", way_out);
         }
-    } else if (fail_expected(p, "a declaration")) {
+    } else if (parse_fail_expected(p, "a declaration")) {
         if (near)
-            diag_near(p->diag, here(p), near);
+            diag_near(p->diag, parse_here(p), near);
         else
-            note(p, here(p),
-                 "a module holds import, const, tune, type, require, static_assert, fn, kernel and "
-                 "family");
+            parse_note(
+                p, parse_here(p),
+                "a module holds import, const, tune, type, require, static_assert, fn, kernel and "
+                "family");
     }
     return NULL;
 }
 
 struct node *parse_toplevel(struct parser *p)
 {
-    const struct token *next = peek_ahead(p, 1);
-    uint32_t close = template_close(p);
+    const struct token *next = parse_peek_ahead(p, 1);
+    uint32_t close = parse_template_close(p);
     if (close)
-        return slip_template(p, close);
-    if (cuda_words(p))
-        return slip_cuda_kernel(p);
-    if (at_c_function(p))
+        return parse_slip_template(p, close);
+    if (parse_cuda_words(p))
+        return parse_slip_cuda_kernel(p);
+    if (parse_at_c_function(p))
         return parse_fn(p);
-    if (at_family(p))
+    if (parse_at_family(p))
         return parse_family(p);
-    switch (peek(p)->kind) {
+    switch (parse_peek(p)->kind) {
     case TOK_IMPORT: return parse_import(p);
     case TOK_CONST: return parse_const(p);
     case TOK_TUNE: return parse_tune(p);
@@ -593,8 +607,8 @@ struct node *parse_toplevel(struct parser *p)
     case TOK_FN: return parse_fn(p);
     case TOK_KERNEL: return parse_kernel(p);
     case TOK_NAME:
-        if (is_type_name(p, peek(p)) && next->kind == TOK_NAME &&
-            peek_ahead(p, 2)->kind == TOK_ASSIGN)
+        if (parse_is_type_name(p, parse_peek(p)) && next->kind == TOK_NAME &&
+            parse_peek_ahead(p, 2)->kind == TOK_ASSIGN)
             return parse_const(p);
         return no_toplevel(p);
     default: return no_toplevel(p);

@@ -10,9 +10,9 @@
  * in any case. */
 static void slip_slice(struct parser *p, uint32_t colon)
 {
-    if (complain(p, token_loc(p, &p->tokens[colon]), "a slice has a start and an extent"))
-        note(p, here(p), "write `A[i +: n]`: n elements from i on");
-    if (!at(p, TOK_RBRACKET))
+    if (parse_complain(p, token_loc(p, &p->tokens[colon]), "a slice has a start and an extent"))
+        parse_note(p, parse_here(p), "write `A[i +: n]`: n elements from i on");
+    if (!parse_at(p, TOK_RBRACKET))
         parse_expr(p);
 }
 
@@ -20,25 +20,25 @@ static void slip_slice(struct parser *p, uint32_t colon)
 static struct node *parse_index(struct parser *p)
 {
     uint32_t first = p->pos;
-    struct node *n = node_new(p, N_INDEX, here(p));
-    if (accept(p, TOK_COLON)) {
+    struct node *n = node_new(p, N_INDEX, parse_here(p));
+    if (parse_accept(p, TOK_COLON)) {
         n->i = INDEX_ALL;
-        if (!at(p, TOK_RBRACKET) && !at(p, TOK_COMMA))
+        if (!parse_at(p, TOK_RBRACKET) && !parse_at(p, TOK_COMMA))
             slip_slice(p, first);
         return n;
     }
-    if (at(p, TOK_RBRACKET))
-        fail_expected(p, "an index");
+    if (parse_at(p, TOK_RBRACKET))
+        parse_fail_expected(p, "an index");
     n->i = INDEX_VALUE;
     n->a = parse_expr(p);
-    if (accept(p, TOK_PLUS_COLON)) {
+    if (parse_accept(p, TOK_PLUS_COLON)) {
         n->i = INDEX_SLICE;
         n->b = parse_expr(p);
-        n->inside = accept_word(p, "inside");
+        n->inside = parse_accept_word(p, "inside");
         node_below(p, n, n->b);
-    } else if (at(p, TOK_COLON)) {
+    } else if (parse_at(p, TOK_COLON)) {
         uint32_t colon = p->pos;
-        advance(p);
+        parse_advance(p);
         slip_slice(p, colon);
     } else if (n->a->kind == N_ACCESS && !n->a->b && n->a->list->i == INDEX_ALL &&
                !n->a->list->next) {
@@ -46,7 +46,7 @@ static struct node *parse_index(struct parser *p)
         n->a = n->a->a;
     }
     node_below(p, n, n->a);
-    n->loc = range_from(p, first);
+    n->loc = parse_range_from(p, first);
     return n;
 }
 
@@ -58,7 +58,7 @@ static void note_own_brackets(struct parser *p, uint32_t open)
     text_init(&t, p->arena);
     uint32_t close = p->tokens[open].match, depth = 0;
     if (open == 0 || close == NO_MATCH) {
-        note(p, here(p), "write `A[i][j]`");
+        parse_note(p, parse_here(p), "write `A[i][j]`");
         return;
     }
     const char *text = p->source->text;
@@ -77,7 +77,7 @@ static void note_own_brackets(struct parser *p, uint32_t open)
                            : next->offset;
         text_printf(&t, "%.*s", (int)(end - at->offset), text + at->offset);
     }
-    note_write(p, here(p), t.data);
+    parse_note_write(p, parse_here(p), t.data);
 }
 
 /* Returns the extent of a tile that is declared before token `open` with the name there and one
@@ -109,17 +109,17 @@ static bool slip_added_axis(struct parser *p, uint32_t open)
         return false;
     struct loc all = loc_join(token_loc(p, &t[-1]), token_loc(p, &t[4]));
     const char *extent = declared_extent(p, open), *name = token_text(p, &t[-1]);
-    if (complain(p, all, "`reshape` adds an axis; there is no `None`")) {
-        is_foreign(p);
+    if (parse_complain(p, all, "`reshape` adds an axis; there is no `None`")) {
+        parse_is_foreign(p);
         const char *made =
             arena_printf(p->arena, column ? "reshape(%s, %s, 1)" : "reshape(%s, 1, %s)", name,
                          extent ? extent : "…");
         if (extent)
-            note_write(p, all, made);
+            parse_note_write(p, all, made);
         else
-            note(p, all, "write `%s`", made);
+            parse_note(p, all, "write `%s`", made);
     }
-    go_to(p, open + 5);
+    parse_go_to(p, open + 5);
     return true;
 }
 
@@ -131,18 +131,18 @@ static struct node **parse_brackets(struct parser *p, struct node *access, struc
     if (slip_added_axis(p, open))
         return tail;
     while (more) {
-        advance(p);
+        parse_advance(p);
         *tail = parse_index(p);
         node_below(p, access, *tail);
         tail = &(*tail)->next;
-        more = at(p, TOK_COMMA);
-        if (more && complain(p, here(p), "each index has its own brackets")) {
-            is_foreign(p);
+        more = parse_at(p, TOK_COMMA);
+        if (more && parse_complain(p, parse_here(p), "each index has its own brackets")) {
+            parse_is_foreign(p);
             note_own_brackets(p, open);
-            fix(p, with_blanks(p, here(p)), "][");
+            parse_fix(p, parse_with_blanks(p, parse_here(p)), "][");
         }
     }
-    expect_close(p, open, "after the index");
+    parse_expect_close(p, open, "after the index");
     return tail;
 }
 
@@ -150,49 +150,49 @@ static struct node **parse_brackets(struct parser *p, struct node *access, struc
 static struct node *parse_elements(struct parser *p)
 {
     uint32_t first = p->pos;
-    struct node *name = node_name(p, token_text(p, peek(p)), here(p));
-    advance(p);
-    if (!at(p, TOK_LBRACKET))
+    struct node *name = node_name(p, token_text(p, parse_peek(p)), parse_here(p));
+    parse_advance(p);
+    if (!parse_at(p, TOK_LBRACKET))
         return name;
     struct node *n = node_unary(p, N_ACCESS, first, name), **tail = &n->list;
-    while (at(p, TOK_LBRACKET)) {
-        if (enter(p))
+    while (parse_at(p, TOK_LBRACKET)) {
+        if (parse_enter(p))
             tail = parse_brackets(p, n, tail);
-        leave(p);
+        parse_leave(p);
     }
-    n->loc = range_from(p, first);
+    n->loc = parse_range_from(p, first);
     return n->list ? n : name; /* no list: nested too deeply */
 }
 
-bool at_peer(const struct parser *p)
+bool parse_at_peer(const struct parser *p)
 {
-    return at_word(p, "peer") && peek_ahead(p, 1)->kind == TOK_LPAREN;
+    return parse_at_word(p, "peer") && parse_peek_ahead(p, 1)->kind == TOK_LPAREN;
 }
 
 /* peer = "peer" "(" elements "," expr ")" */
 static struct node *parse_peer(struct parser *p)
 {
     uint32_t first = p->pos, open = first + 1;
-    advance(p);
-    advance(p);
+    parse_advance(p);
+    parse_advance(p);
     struct node *n = node_hole(p);
-    if (at(p, TOK_NAME))
+    if (parse_at(p, TOK_NAME))
         n = parse_elements(p);
     else
-        fail_expected(p, "a shared tile or an mbarrier: `peer(sa[s], rank)`");
-    if (expect(p, TOK_COMMA, "before the rank of the block: `peer(sa[s], rank)`")) {
+        parse_fail_expected(p, "a shared tile or an mbarrier: `peer(sa[s], rank)`");
+    if (parse_expect(p, TOK_COMMA, "before the rank of the block: `peer(sa[s], rank)`")) {
         n->peer = parse_expr(p);
         node_below(p, n, n->peer);
     }
-    expect_close(p, open, "after the rank");
-    n->loc = range_from(p, first);
+    parse_expect_close(p, open, "after the rank");
+    n->loc = parse_range_from(p, first);
     return n;
 }
 
 struct node *parse_access(struct parser *p)
 {
-    struct node *n = at_peer(p) ? parse_peer(p) : parse_elements(p);
-    if (at_by(p))
+    struct node *n = parse_at_peer(p) ? parse_peer(p) : parse_elements(p);
+    if (parse_at_by(p))
         n->by = parse_by(p);
     return n;
 }
@@ -201,17 +201,17 @@ struct node *parse_access(struct parser *p)
 static struct node *parse_argument(struct parser *p, bool strings)
 {
     uint32_t first = p->pos;
-    if (strings && at(p, TOK_STRING)) {
-        struct node *n = node_new(p, N_STRING, here(p));
-        n->text = peek(p)->text;
-        advance(p);
+    if (strings && parse_at(p, TOK_STRING)) {
+        struct node *n = node_new(p, N_STRING, parse_here(p));
+        n->text = parse_peek(p)->text;
+        parse_advance(p);
         return n;
     }
-    if (!at(p, TOK_NAME) || peek_ahead(p, 1)->kind != TOK_ASSIGN)
+    if (!parse_at(p, TOK_NAME) || parse_peek_ahead(p, 1)->kind != TOK_ASSIGN)
         return parse_expr(p);
-    const char *text = token_text(p, peek(p));
-    advance(p);
-    advance(p);
+    const char *text = token_text(p, parse_peek(p));
+    parse_advance(p);
+    parse_advance(p);
     struct node *value = parse_expr(p), *n = node_unary(p, N_NAMED, first, value);
     n->text = text;
     return n;
@@ -227,12 +227,13 @@ static void slip_call(struct parser *p, struct node *call)
         {"printf", "print", "write `print(\"label\", x)`"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (strcmp(call->text, table[i][0]) != 0 || name_known(&p->fn_names, p, &p->tokens[p->pos]))
+        if (strcmp(call->text, table[i][0]) != 0 ||
+            parse_name_known(&p->fn_names, p, &p->tokens[p->pos]))
             continue;
-        if (complain(p, here(p), "there is no `%s`", call->text)) {
-            is_foreign(p);
-            note(p, here(p), "%s", table[i][2]);
-            fix(p, here(p), table[i][1]);
+        if (parse_complain(p, parse_here(p), "there is no `%s`", call->text)) {
+            parse_is_foreign(p);
+            parse_note(p, parse_here(p), "%s", table[i][2]);
+            parse_fix(p, parse_here(p), table[i][1]);
         }
         call->text = table[i][1];
     }
@@ -242,24 +243,24 @@ static void slip_call(struct parser *p, struct node *call)
 struct node *parse_call(struct parser *p)
 {
     uint32_t first = p->pos, open = first + 1;
-    struct node *n = node_new(p, N_CALL, here(p)), **tail = &n->list;
-    n->text = token_text(p, peek(p));
+    struct node *n = node_new(p, N_CALL, parse_here(p)), **tail = &n->list;
+    n->text = token_text(p, parse_peek(p));
     slip_call(p, n);
-    if (is_future_word(p, peek(p)))
-        report_future(p, peek(p));
+    if (parse_is_future_word(p, parse_peek(p)))
+        parse_report_future(p, parse_peek(p));
     bool strings = strcmp(n->text, "print") == 0;
-    advance(p);
-    advance(p);
-    if (enter(p) && !at(p, TOK_RPAREN)) {
+    parse_advance(p);
+    parse_advance(p);
+    if (parse_enter(p) && !parse_at(p, TOK_RPAREN)) {
         do {
             *tail = parse_argument(p, strings);
             node_below(p, n, *tail);
             tail = &(*tail)->next;
-        } while (accept(p, TOK_COMMA));
+        } while (parse_accept(p, TOK_COMMA));
     }
-    leave(p);
-    expect_close(p, open, n->list ? "after the arguments" : "after '('");
-    n->loc = range_from(p, first);
+    parse_leave(p);
+    parse_expect_close(p, open, n->list ? "after the arguments" : "after '('");
+    n->loc = parse_range_from(p, first);
     return n;
 }
 
@@ -267,8 +268,8 @@ struct node *parse_call(struct parser *p)
 
 struct node *parse_literal(struct parser *p)
 {
-    const struct token *t = peek(p);
-    struct node *n = node_new(p, N_INT, here(p));
+    const struct token *t = parse_peek(p);
+    struct node *n = node_new(p, N_INT, parse_here(p));
     switch (t->kind) {
     case TOK_INT:
         n->i = t->i;
@@ -283,26 +284,26 @@ struct node *parse_literal(struct parser *p)
         n->kind = N_FLOAT;
         n->f = t->kind == TOK_FLOAT ? t->f : t->kind == TOK_INF ? (double)INFINITY : (double)NAN;
     }
-    advance(p);
+    parse_advance(p);
     return n;
 }
 
 /* Returns true at "(" type ")". For the name of a type this is certain. Other names, such as
  * types of C, may be names of variables: they count only if the next token cannot continue an
  * expression. The checker then names the nearest type. */
-bool at_cast(const struct parser *p)
+bool parse_at_cast(const struct parser *p)
 {
-    const struct token *t = peek_ahead(p, 1), *close = peek_ahead(p, 2);
+    const struct token *t = parse_peek_ahead(p, 1), *close = parse_peek_ahead(p, 2);
     if (t->kind == TOK_TYPEOF)
         return close->match != NO_MATCH && p->tokens[close->match + 1].kind == TOK_RPAREN;
-    if (c_type(p, t))
-        while (c_type(p, close))
+    if (parse_c_type(p, t))
+        while (parse_c_type(p, close))
             close++;
     if (t->kind != TOK_NAME || close->kind != TOK_RPAREN)
         return false;
     const struct token *next = close + 1;
-    bool foreign = c_type(p, t) || future_type(p, t);
-    if (is_type_name(p, t) && (!foreign || next->kind == TOK_LPAREN))
+    bool foreign = parse_c_type(p, t) || parse_future_type(p, t);
+    if (parse_is_type_name(p, t) && (!foreign || next->kind == TOK_LPAREN))
         return true;
     static const char *const words[] = {"inside", "strides", "hint",  "at",
                                         "clean",  "by",      "added", "multicast"};
@@ -318,26 +319,28 @@ bool at_cast(const struct parser *p)
 static struct node *parse_paren(struct parser *p)
 {
     uint32_t open = p->pos;
-    advance(p);
+    parse_advance(p);
     struct node *n = node_hole(p);
-    if (enter(p))
+    if (parse_enter(p))
         n = parse_expr(p);
-    leave(p);
-    if (at(p, TOK_COMMA) &&
-        fail(p, here(p), "several values in parentheses are only for `tune` and `return`"))
-        note(p, here(p), "a cast is written `(f32) x`, a call `f(a, b)`");
-    expect_close(p, open, "after the expression");
+    parse_leave(p);
+    if (parse_at(p, TOK_COMMA) &&
+        parse_fail(p, parse_here(p),
+                   "several values in parentheses are only for `tune` and `return`"))
+        parse_note(p, parse_here(p), "a cast is written `(f32) x`, a call `f(a, b)`");
+    parse_expect_close(p, open, "after the expression");
     return n;
 }
 
 /* Returns true at bits "<" type ">" "(" expr ")". */
 static bool at_bits(const struct parser *p)
 {
-    const struct token *t = peek_ahead(p, 2);
-    if (!at_word(p, "bits") || peek_ahead(p, 1)->kind != TOK_LT)
+    const struct token *t = parse_peek_ahead(p, 2);
+    if (!parse_at_word(p, "bits") || parse_peek_ahead(p, 1)->kind != TOK_LT)
         return false;
     if (t->kind == TOK_TYPEOF)
-        t = peek_ahead(p, 3)->match != NO_MATCH ? &p->tokens[peek_ahead(p, 3)->match] : t;
+        t = parse_peek_ahead(p, 3)->match != NO_MATCH ? &p->tokens[parse_peek_ahead(p, 3)->match]
+                                                      : t;
     else if (t->kind != TOK_NAME)
         return false;
     return t[1].kind == TOK_GT && t[2].kind == TOK_LPAREN;
@@ -346,11 +349,11 @@ static bool at_bits(const struct parser *p)
 static struct node *parse_bits(struct parser *p)
 {
     uint32_t first = p->pos;
-    advance(p);
-    advance(p);
+    parse_advance(p);
+    parse_advance(p);
     struct node *type = parse_type(p);
-    expect(p, TOK_GT, "after the type of `bits`");
-    struct node *value = at(p, TOK_LPAREN) ? parse_paren(p) : node_hole(p);
+    parse_expect(p, TOK_GT, "after the type of `bits`");
+    struct node *value = parse_at(p, TOK_LPAREN) ? parse_paren(p) : node_hole(p);
     struct node *n = node_unary(p, N_BITS, first, value);
     n->type = type;
     return n;
@@ -360,15 +363,15 @@ static struct node *parse_bits(struct parser *p)
 static struct node *slip_conversion(struct parser *p)
 {
     uint32_t first = p->pos;
-    const char *text = token_text(p, peek(p));
-    struct node *number = slip_number_as_text(p);
+    const char *text = token_text(p, parse_peek(p));
+    struct node *number = parse_slip_number_as_text(p);
     if (number)
         return number;
-    if (complain(p, here(p), "`%s` is a type: it is not called", text)) {
-        is_foreign(p);
-        const char *type = c_type(p, peek(p)) ? c_type(p, peek(p)) : text;
-        note(p, here(p), "a conversion is written `(%s) x`", type);
-        fix(p, here(p), arena_printf(p->arena, "(%s) ", type));
+    if (parse_complain(p, parse_here(p), "`%s` is a type: it is not called", text)) {
+        parse_is_foreign(p);
+        const char *type = parse_c_type(p, parse_peek(p)) ? parse_c_type(p, parse_peek(p)) : text;
+        parse_note(p, parse_here(p), "a conversion is written `(%s) x`", type);
+        parse_fix(p, parse_here(p), arena_printf(p->arena, "(%s) ", type));
     }
     struct node *type = parse_type(p), *value = parse_paren(p);
     struct node *n = node_unary(p, N_CAST, first, value);
@@ -379,23 +382,23 @@ static struct node *slip_conversion(struct parser *p)
 static struct node *parse_member(struct parser *p)
 {
     uint32_t first = p->pos;
-    struct node *a = node_name(p, token_text(p, peek(p)), here(p));
-    advance(p);
-    advance(p);
+    struct node *a = node_name(p, token_text(p, parse_peek(p)), parse_here(p));
+    parse_advance(p);
+    parse_advance(p);
     const char *text = "";
-    if (at_number_of_module(p))
-        return slip_number_of_module(p);
-    if (at(p, TOK_NAME)) {
-        text = token_text(p, peek(p));
-        advance(p);
+    if (parse_at_number_of_module(p))
+        return parse_slip_number_of_module(p);
+    if (parse_at(p, TOK_NAME)) {
+        text = token_text(p, parse_peek(p));
+        parse_advance(p);
     } else {
-        fail_expected(p, "a name after '.'");
+        parse_fail_expected(p, "a name after '.'");
     }
     for (enum device_number d = DEVICE_SMS; p->in_kernel && d <= DEVICE_CLUSTERS; d++)
         if (strcmp(a->text, "device") == 0 &&
-            strcmp(device_number_text(d) + strlen("device."), text) == 0) {
+            strcmp(op_device_number_text(d) + strlen("device."), text) == 0) {
             p->device[d] = true;
-            return node_name(p, device_number_text(d), range_from(p, first));
+            return node_name(p, op_device_number_text(d), parse_range_from(p, first));
         }
     struct node *n = node_unary(p, N_MEMBER, first, a);
     n->text = text;
@@ -405,16 +408,17 @@ static struct node *parse_member(struct parser *p)
 /* Reports text that is not a value at a place where a value is needed. */
 static struct node *no_value(struct parser *p)
 {
-    const struct token *t = peek(p);
+    const struct token *t = parse_peek(p);
     if (t->kind == TOK_STRING)
-        fail(p, here(p), "a string is only for `print` and `static_assert`");
+        parse_fail(p, parse_here(p), "a string is only for `print` and `static_assert`");
     else if (t->kind == TOK_TYPEOF)
-        fail(p, here(p), "`typeof(x)` is a type, for declarations and casts");
+        parse_fail(p, parse_here(p), "`typeof(x)` is a type, for declarations and casts");
     else if (t->kind == TOK_LBRACE) {
-        if (fail(p, here(p), "there are no lists of values here"))
-            note(p, here(p), "a tile starts from one value (`= 0`) or is assigned by parts");
+        if (parse_fail(p, parse_here(p), "there are no lists of values here"))
+            parse_note(p, parse_here(p),
+                       "a tile starts from one value (`= 0`) or is assigned by parts");
     } else
-        fail_expected(p, "an expression");
+        parse_fail_expected(p, "an expression");
     return node_hole(p);
 }
 
@@ -422,7 +426,7 @@ static struct node *no_value(struct parser *p)
  * ")" */
 static struct node *parse_primary(struct parser *p)
 {
-    const struct token *t = peek(p), *next = peek_ahead(p, 1);
+    const struct token *t = parse_peek(p), *next = parse_peek_ahead(p, 1);
     switch (t->kind) {
     case TOK_INT:
     case TOK_FLOAT:
@@ -434,16 +438,16 @@ static struct node *parse_primary(struct parser *p)
     case TOK_NAME:
         if (at_bits(p))
             return parse_bits(p);
-        if (at_owned_call(p))
-            return slip_owned_call(p);
-        if (at_cpp_cast(p))
-            return slip_cpp_cast(p);
-        if (at_numeric_limits(p))
-            return slip_numeric_limits(p);
-        if (at_peer(p))
+        if (parse_at_owned_call(p))
+            return parse_slip_owned_call(p);
+        if (parse_at_cpp_cast(p))
+            return parse_slip_cpp_cast(p);
+        if (parse_at_numeric_limits(p))
+            return parse_slip_numeric_limits(p);
+        if (parse_at_peer(p))
             return parse_access(p);
         if (next->kind == TOK_LPAREN)
-            return is_type_name(p, t) ? slip_conversion(p) : parse_call(p);
+            return parse_is_type_name(p, t) ? slip_conversion(p) : parse_call(p);
         return next->kind == TOK_DOT ? parse_member(p) : parse_access(p);
     default: return no_value(p);
     }
@@ -452,24 +456,28 @@ static struct node *parse_primary(struct parser *p)
 /* Reports operators that C allows after an operand and this language does not. */
 static void slip_postfix(struct parser *p, const struct node *n, uint32_t first)
 {
-    if (peek(p)->line_start) {
+    if (parse_peek(p)->line_start) {
         return; /* it begins the next statement, and a ';' is missing here */
-    } else if (at(p, TOK_INCREMENT) || at(p, TOK_DECREMENT)) {
-        if (complain(p, here(p), "%s is a statement, not a value", token_shown(p, peek(p))))
-            note(p, here(p), "write it as a statement of its own, before or after this one");
-        advance(p);
-    } else if (at(p, TOK_LBRACKET)) {
-        if (fail(p, here(p), "only a name can be indexed"))
-            note(p, n->loc, "give this a name first: `reg f32 t[M][N] = …;`");
-    } else if (at(p, TOK_DOT) && peek_ahead(p, 1)->kind == TOK_NAME && n->kind != N_MEMBER) {
-        slip_methods(p, first);
-    } else if (at(p, TOK_ARROW) || at(p, TOK_DOT)) {
-        if (fail(p, here(p), "%s is only for block.x, grid.x, thread.x", token_shown(p, peek(p))))
-            note(p, here(p), "there are no structures and no pointers");
-    } else if (at(p, TOK_IF)) {
-        if (fail(p, here(p), "a value has no `if` after it"))
-            note(p, here(p),
-                 "write `condition ? a : b`; element by element `where(condition, a, b)`");
+    } else if (parse_at(p, TOK_INCREMENT) || parse_at(p, TOK_DECREMENT)) {
+        if (parse_complain(p, parse_here(p), "%s is a statement, not a value",
+                           token_shown(p, parse_peek(p))))
+            parse_note(p, parse_here(p),
+                       "write it as a statement of its own, before or after this one");
+        parse_advance(p);
+    } else if (parse_at(p, TOK_LBRACKET)) {
+        if (parse_fail(p, parse_here(p), "only a name can be indexed"))
+            parse_note(p, n->loc, "give this a name first: `reg f32 t[M][N] = …;`");
+    } else if (parse_at(p, TOK_DOT) && parse_peek_ahead(p, 1)->kind == TOK_NAME &&
+               n->kind != N_MEMBER) {
+        parse_slip_methods(p, first);
+    } else if (parse_at(p, TOK_ARROW) || parse_at(p, TOK_DOT)) {
+        if (parse_fail(p, parse_here(p), "%s is only for block.x, grid.x, thread.x",
+                       token_shown(p, parse_peek(p))))
+            parse_note(p, parse_here(p), "there are no structures and no pointers");
+    } else if (parse_at(p, TOK_IF)) {
+        if (parse_fail(p, parse_here(p), "a value has no `if` after it"))
+            parse_note(p, parse_here(p),
+                       "write `condition ? a : b`; element by element `where(condition, a, b)`");
     }
 }
 
@@ -477,26 +485,26 @@ static void slip_postfix(struct parser *p, const struct node *n, uint32_t first)
 struct node *parse_postfix(struct parser *p)
 {
     uint32_t first = p->pos;
-    bool paren = at(p, TOK_LPAREN);
+    bool paren = parse_at(p, TOK_LPAREN);
     struct node *n = parse_primary(p);
-    if (n->kind == N_CALL && at_by(p))
+    if (n->kind == N_CALL && parse_at_by(p))
         n->by = parse_by(p);
     slip_postfix(p, n, first);
-    if (!at(p, TOK_ELSE))
+    if (!parse_at(p, TOK_ELSE))
         return n;
     bool access = n->kind == N_ACCESS && !paren;
-    if (!access && peek(p)->line_start)
+    if (!access && parse_peek(p)->line_start)
         return n; /* this `else` may belong to an `if`, with a ';' missing here */
-    advance(p);
-    struct node *value = enter(p) ? parse_unary(p) : node_hole(p);
-    leave(p);
+    parse_advance(p);
+    struct node *value = parse_enter(p) ? parse_unary(p) : node_hole(p);
+    parse_leave(p);
     if (!access) {
         n = node_unary(p, N_ELSE, first, n);
         node_below(p, n, value);
     }
     n->b = value;
     node_below(p, n, value);
-    n->loc = range_from(p, first);
+    n->loc = parse_range_from(p, first);
     return n;
 }
 
@@ -505,19 +513,19 @@ struct node *parse_postfix(struct parser *p)
 struct node *parse_list(struct parser *p, enum token_kind close)
 {
     struct node *head = NULL, **tail = &head;
-    if (at(p, close))
-        fail_expected(p, "an expression");
+    if (parse_at(p, close))
+        parse_fail_expected(p, "an expression");
     do {
         *tail = parse_expr(p);
         tail = &(*tail)->next;
-    } while (accept(p, TOK_COMMA));
+    } while (parse_accept(p, TOK_COMMA));
     return head;
 }
 
 /* Returns true if the parenthesis here has a comma of its own and ends the value. */
 static bool at_tuple(const struct parser *p)
 {
-    const struct token *open = peek(p);
+    const struct token *open = parse_peek(p);
     if (open->kind != TOK_LPAREN || open->match == NO_MATCH)
         return false;
     for (uint32_t i = p->pos + 1; i < open->match; i++) {
@@ -536,13 +544,13 @@ struct node *parse_tuple_or_expr(struct parser *p)
     if (!at_tuple(p))
         return parse_expr(p);
     uint32_t open = p->pos;
-    advance(p);
-    struct node *n = node_new(p, N_TUPLE, here(p));
+    parse_advance(p);
+    struct node *n = node_new(p, N_TUPLE, parse_here(p));
     n->list = parse_list(p, TOK_RPAREN);
     for (struct node *one = n->list; one; one = one->next)
         node_below(p, n, one);
-    expect_close(p, open, "after the values");
-    n->loc = range_from(p, open);
+    parse_expect_close(p, open, "after the values");
+    n->loc = parse_range_from(p, open);
     return n;
 }
 
@@ -550,21 +558,22 @@ struct node *parse_tuple_or_expr(struct parser *p)
 struct node *parse_dims(struct parser *p)
 {
     struct node *head = NULL, **tail = &head;
-    while (at(p, TOK_LBRACKET)) {
+    while (parse_at(p, TOK_LBRACKET)) {
         uint32_t open = p->pos;
-        advance(p);
-        if (at(p, TOK_RBRACKET) && fail_expected(p, "the extent"))
-            note(p, here(p), "every axis has an extent: `A[m][k]`");
+        parse_advance(p);
+        if (parse_at(p, TOK_RBRACKET) && parse_fail_expected(p, "the extent"))
+            parse_note(p, parse_here(p), "every axis has an extent: `A[m][k]`");
         do {
             *tail = parse_expr(p);
             tail = &(*tail)->next;
-            if (at(p, TOK_COMMA) && complain(p, here(p), "each extent has its own brackets")) {
-                is_foreign(p);
-                note(p, here(p), "write `A[m][n]`");
-                fix(p, with_blanks(p, here(p)), "][");
+            if (parse_at(p, TOK_COMMA) &&
+                parse_complain(p, parse_here(p), "each extent has its own brackets")) {
+                parse_is_foreign(p);
+                parse_note(p, parse_here(p), "write `A[m][n]`");
+                parse_fix(p, parse_with_blanks(p, parse_here(p)), "][");
             }
-        } while (accept(p, TOK_COMMA));
-        expect_close(p, open, "after the extent");
+        } while (parse_accept(p, TOK_COMMA));
+        parse_expect_close(p, open, "after the extent");
     }
     return head;
 }

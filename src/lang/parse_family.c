@@ -12,51 +12,51 @@
 
 /* --- the grammar --- */
 
-bool at_family(const struct parser *p)
+bool parse_at_family(const struct parser *p)
 {
-    enum token_kind next = peek_ahead(p, 1)->kind;
-    return at_word(p, "family") && !is_declared_type(p, peek(p)) &&
+    enum token_kind next = parse_peek_ahead(p, 1)->kind;
+    return parse_at_word(p, "family") && !parse_is_declared_type(p, parse_peek(p)) &&
            (next == TOK_NAME || next == TOK_LBRACE || next == TOK_STRING);
 }
 
 /* member = STRING [ ":" NAME ] ";" */
 static struct node *parse_member(struct parser *p)
 {
-    struct node *n = node_new(p, N_STRING, here(p));
-    n->text = peek(p)->text;
-    if (!*n->text && complain(p, n->loc, "this member names no file"))
-        note(p, n->loc, "write `\"FILE.tile\";`");
-    advance(p);
-    if (accept(p, TOK_COLON)) {
-        struct loc where = here(p);
-        n->a = node_name(p, expect_name(p, "the kernel's name"), where);
+    struct node *n = node_new(p, N_STRING, parse_here(p));
+    n->text = parse_peek(p)->text;
+    if (!*n->text && parse_complain(p, n->loc, "this member names no file"))
+        parse_note(p, n->loc, "write `\"FILE.tile\";`");
+    parse_advance(p);
+    if (parse_accept(p, TOK_COLON)) {
+        struct loc where = parse_here(p);
+        n->a = node_name(p, parse_expect_name(p, "the kernel's name"), where);
     }
-    expect_semicolon(p, "after the member");
+    parse_expect_semicolon(p, "after the member");
     return n;
 }
 
 /* family = "family" NAME "{" member { member } "}" */
 struct node *parse_family(struct parser *p)
 {
-    struct node *n = node_new(p, N_FAMILY, here(p)), **tail = &n->list;
-    advance(p);
-    n->loc = here(p);
-    n->text = expect_name(p, "the family's name");
+    struct node *n = node_new(p, N_FAMILY, parse_here(p)), **tail = &n->list;
+    parse_advance(p);
+    n->loc = parse_here(p);
+    n->text = parse_expect_name(p, "the family's name");
     uint32_t open = p->pos;
-    if (!expect(p, TOK_LBRACE, "before the family's files"))
+    if (!parse_expect(p, TOK_LBRACE, "before the family's files"))
         return NULL;
-    while (!at(p, TOK_RBRACE) && !at(p, TOK_END)) {
-        if (at(p, TOK_STRING)) {
+    while (!parse_at(p, TOK_RBRACE) && !parse_at(p, TOK_END)) {
+        if (parse_at(p, TOK_STRING)) {
             *tail = parse_member(p);
             tail = &(*tail)->next;
-        } else if (fail_expected(p, "the file of a kernel, a string")) {
-            note(p, here(p), "write `\"FILE.tile\";`, or `\"FILE.tile\": KERNEL;`");
+        } else if (parse_fail_expected(p, "the file of a kernel, a string")) {
+            parse_note(p, parse_here(p), "write `\"FILE.tile\";`, or `\"FILE.tile\": KERNEL;`");
         }
     }
-    if (at(p, TOK_RBRACE) && !n->list &&
-        complain(p, n->loc, "the family `%s` has no kernel", n->text))
-        note(p, n->loc, "name the file of each kernel: `\"FILE.tile\";`");
-    expect_close(p, open, "after the family's files");
+    if (parse_at(p, TOK_RBRACE) && !n->list &&
+        parse_complain(p, n->loc, "the family `%s` has no kernel", n->text))
+        parse_note(p, n->loc, "name the file of each kernel: `\"FILE.tile\";`");
+    parse_expect_close(p, open, "after the family's files");
     return n;
 }
 
@@ -106,7 +106,7 @@ bool lang_find_members(struct arena *a, struct diag *d, const struct source *sou
     int errors = d->errors;
     for (size_t i = 0; i < f->members.count; i++) {
         struct lang_member *one = &f->members.data[i];
-        one->path = find_named_file(a, d, source, search, one->file, one->at);
+        one->path = import_find_named_file(a, d, source, search, one->file, one->at);
         if (one->path)
             repeats(a, d, f, i);
     }

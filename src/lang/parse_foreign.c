@@ -18,29 +18,29 @@ static bool is_module(const char *name)
     return false;
 }
 
-bool at_number_of_module(const struct parser *p)
+bool parse_at_number_of_module(const struct parser *p)
 {
-    return at(p, TOK_INF) || at(p, TOK_NAN);
+    return parse_at(p, TOK_INF) || parse_at(p, TOK_NAN);
 }
 
-struct node *slip_number_of_module(struct parser *p)
+struct node *parse_slip_number_of_module(struct parser *p)
 {
     uint32_t first = p->pos - 2;
-    bool is_inf = at(p, TOK_INF);
-    struct loc all = loc_join(token_loc(p, &p->tokens[first]), here(p));
+    bool is_inf = parse_at(p, TOK_INF);
+    struct loc all = loc_join(token_loc(p, &p->tokens[first]), parse_here(p));
     struct node *n = node_new(p, N_FLOAT, all);
     n->f = is_inf ? (double)INFINITY : (double)NAN;
-    if (complain(p, all, "numbers belong to no module")) {
-        is_foreign(p);
-        note_write(p, all, is_inf ? "inf" : "nan");
+    if (parse_complain(p, all, "numbers belong to no module")) {
+        parse_is_foreign(p);
+        parse_note_write(p, all, is_inf ? "inf" : "nan");
     }
-    advance(p);
+    parse_advance(p);
     return n;
 }
 
-struct node *slip_number_as_text(struct parser *p)
+struct node *parse_slip_number_as_text(struct parser *p)
 {
-    const struct token *t = peek_ahead(p, 2), *close = peek_ahead(p, 3);
+    const struct token *t = parse_peek_ahead(p, 2), *close = parse_peek_ahead(p, 3);
     const char *text = p->source->text + t->offset;
     uint32_t end = close->offset + close->length;
     if ((t->kind != TOK_BAD && t->kind != TOK_STRING) || close->kind != TOK_RPAREN || t->length < 2)
@@ -51,16 +51,16 @@ struct node *slip_number_as_text(struct parser *p)
     bool is_inf = memcmp(digits, "inf", 3) == 0;
     if (word.length != (negative ? 4U : 3U) || (!is_inf && memcmp(digits, "nan", 3) != 0))
         return NULL;
-    struct loc all = loc_join(here(p), token_loc(p, close));
+    struct loc all = loc_join(parse_here(p), token_loc(p, close));
     struct node *n = node_new(p, N_FLOAT, all);
     n->f = is_inf ? (negative ? -(double)INFINITY : (double)INFINITY) : (double)NAN;
-    if (complain(p, all, "infinity and not-a-number are words, not texts")) {
-        is_foreign(p);
-        note_write(p, all, arena_string(p->arena, text + 1, word.length));
+    if (parse_complain(p, all, "infinity and not-a-number are words, not texts")) {
+        parse_is_foreign(p);
+        parse_note_write(p, all, arena_string(p->arena, text + 1, word.length));
     }
     while (p->problems_told < p->problem_count && p->problems[p->problems_told].loc.offset < end)
         p->problems_told++; /* the quotes */
-    go_to(p, p->pos + 4);
+    parse_go_to(p, p->pos + 4);
     return n;
 }
 
@@ -123,8 +123,8 @@ static const char *type_in(struct parser *p, uint32_t open)
     if (t->kind != TOK_LPAREN || t->match == NO_MATCH || t->match == open + 1)
         return "T";
     const struct token *last = &p->tokens[t->match - 1];
-    const char *meant = c_type(p, last);
-    return meant ? meant : is_type_name(p, last) ? token_text(p, last) : "T";
+    const char *meant = parse_c_type(p, last);
+    return meant ? meant : parse_is_type_name(p, last) ? token_text(p, last) : "T";
 }
 
 /* Returns the axis that the parentheses at token `open` have alone, as in (1); NULL: none. */
@@ -188,9 +188,9 @@ static void note_method(struct parser *p, uint32_t first, uint32_t name, const c
     uint32_t last = open->kind == TOK_LPAREN && open->match != NO_MATCH ? open->match : name;
     struct loc all = loc_join(token_loc(p, &p->tokens[first]), token_loc(p, &p->tokens[last]));
     if (strstr(spelling, "…") || strncmp(spelling, "(T)", 3) == 0)
-        note(p, token_loc(p, &p->tokens[name]), "write `%s`", spelling);
+        parse_note(p, token_loc(p, &p->tokens[name]), "write `%s`", spelling);
     else
-        note_write(p, all, spelling);
+        parse_note_write(p, all, spelling);
 }
 
 /* Returns f(x, …) for x.f(…), with the method's name at token `at`; NULL: it is not called. */
@@ -205,80 +205,81 @@ static const char *as_call(struct parser *p, const char *value, uint32_t at)
                         (int)(end - start), p->source->text + start);
 }
 
-void slip_methods(struct parser *p, uint32_t first)
+void parse_slip_methods(struct parser *p, uint32_t first)
 {
-    struct loc value = range_from(p, first);
+    struct loc value = parse_range_from(p, first);
     const char *text = arena_string(p->arena, p->source->text + value.offset, value.length);
     const char *spelling = method_here(p, text, p->pos + 1);
     if (!spelling)
         spelling = as_call(p, text, p->pos + 1);
     if (!spelling) {
-        if (fail(p, here(p), "'.' is only for block.x, grid.x, thread.x"))
-            note(p, here(p), "there are no structures and no pointers");
+        if (parse_fail(p, parse_here(p), "'.' is only for block.x, grid.x, thread.x"))
+            parse_note(p, parse_here(p), "there are no structures and no pointers");
         return;
     }
-    const struct token *name = peek_ahead(p, 1);
-    if (complain(p, loc_join(here(p), token_loc(p, name)), "values have no members: `.%s`",
-                 token_text(p, name))) {
-        is_foreign(p);
+    const struct token *name = parse_peek_ahead(p, 1);
+    if (parse_complain(p, loc_join(parse_here(p), token_loc(p, name)),
+                       "values have no members: `.%s`", token_text(p, name))) {
+        parse_is_foreign(p);
         note_method(p, first, p->pos + 1, spelling);
     }
-    while (at(p, TOK_DOT) && peek_ahead(p, 1)->kind == TOK_NAME) {
-        const struct token *open = peek_ahead(p, 2);
+    while (parse_at(p, TOK_DOT) && parse_peek_ahead(p, 1)->kind == TOK_NAME) {
+        const struct token *open = parse_peek_ahead(p, 2);
         bool parens = open->kind == TOK_LPAREN && open->match != NO_MATCH;
-        go_to(p, parens ? open->match + 1 : p->pos + 2);
+        parse_go_to(p, parens ? open->match + 1 : p->pos + 2);
     }
 }
 
-bool at_owned_call(const struct parser *p)
+bool parse_at_owned_call(const struct parser *p)
 {
-    enum token_kind next = peek_ahead(p, 1)->kind;
-    uint32_t dots = next == TOK_DOT                                            ? 1
-                    : next == TOK_COLON && peek_ahead(p, 2)->kind == TOK_COLON ? 2
-                                                                               : 0;
-    return dots > 0 && peek_ahead(p, dots + 1)->kind == TOK_NAME &&
-           peek_ahead(p, dots + 2)->kind == TOK_LPAREN;
+    enum token_kind next = parse_peek_ahead(p, 1)->kind;
+    uint32_t dots = next == TOK_DOT                                                  ? 1
+                    : next == TOK_COLON && parse_peek_ahead(p, 2)->kind == TOK_COLON ? 2
+                                                                                     : 0;
+    return dots > 0 && parse_peek_ahead(p, dots + 1)->kind == TOK_NAME &&
+           parse_peek_ahead(p, dots + 2)->kind == TOK_LPAREN;
 }
 
 /* Adds the fix that makes f(x, …) of x.f(…). */
 static void fix_owner(struct parser *p, struct loc before, const char *owner, bool alone)
 {
-    struct loc open = token_loc(p, peek_ahead(p, 1));
+    struct loc open = token_loc(p, parse_peek_ahead(p, 1));
     open.offset++;
     open.length = 0;
-    fix(p, before, "");
-    fix(p, open, arena_printf(p->arena, "%s%s", owner, alone ? "" : ", "));
+    parse_fix(p, before, "");
+    parse_fix(p, open, arena_printf(p->arena, "%s%s", owner, alone ? "" : ", "));
 }
 
-struct node *slip_owned_call(struct parser *p)
+struct node *parse_slip_owned_call(struct parser *p)
 {
     uint32_t first = p->pos;
-    const char *owner = token_text(p, peek(p));
-    bool scope = peek_ahead(p, 1)->kind == TOK_COLON, module = scope || is_module(owner);
-    while (p->pos == first || !at(p, TOK_NAME))
-        advance(p);
-    const char *name = token_text(p, peek(p));
-    bool alone = peek_ahead(p, 2)->kind == TOK_RPAREN;
+    const char *owner = token_text(p, parse_peek(p));
+    bool scope = parse_peek_ahead(p, 1)->kind == TOK_COLON, module = scope || is_module(owner);
+    while (p->pos == first || !parse_at(p, TOK_NAME))
+        parse_advance(p);
+    const char *name = token_text(p, parse_peek(p));
+    bool alone = parse_peek_ahead(p, 2)->kind == TOK_RPAREN;
     struct loc before = token_loc(p, &p->tokens[first]);
-    before.length = here(p).offset - before.offset;
-    if (complain(p, loc_join(range_from(p, first), here(p)),
-                 "`%s%s%s`: functions are called by their name alone", owner, scope ? "::" : ".",
-                 name)) {
-        bool is_fn = name_known(&p->fn_names, p, peek(p));
+    before.length = parse_here(p).offset - before.offset;
+    if (parse_complain(p, loc_join(parse_range_from(p, first), parse_here(p)),
+                       "`%s%s%s`: functions are called by their name alone", owner,
+                       scope ? "::" : ".", name)) {
+        bool is_fn = parse_name_known(&p->fn_names, p, parse_peek(p));
         const char *spelling = module || is_fn ? NULL : method_here(p, owner, p->pos);
-        const char *way_out = is_fn || spelling ? NULL : call_way_out(name);
-        is_foreign(p);
+        const char *way_out = is_fn || spelling ? NULL : check_call_way_out(name);
+        parse_is_foreign(p);
         if (way_out && !module && strstr(way_out, "import") && !strstr(way_out, " and `")) {
-            note(p, here(p), "%s and `%s(%s%s)`", way_out, name, owner, alone ? "" : ", …");
+            parse_note(p, parse_here(p), "%s and `%s(%s%s)`", way_out, name, owner,
+                       alone ? "" : ", …");
         } else if (way_out) {
-            note(p, here(p), "%s", way_out);
+            parse_note(p, parse_here(p), "%s", way_out);
         } else if (spelling) {
             note_method(p, first, p->pos, spelling);
         } else if (module) {
-            note(p, here(p), "write `%s(…)`", name);
-            fix(p, before, "");
+            parse_note(p, parse_here(p), "write `%s(…)`", name);
+            parse_fix(p, before, "");
         } else {
-            note(p, here(p), "write `%s(%s%s)`", name, owner, alone ? "" : ", …");
+            parse_note(p, parse_here(p), "write `%s(%s%s)`", name, owner, alone ? "" : ", …");
             fix_owner(p, before, owner, alone);
         }
     }
@@ -292,44 +293,46 @@ struct node *slip_owned_call(struct parser *p)
 static const struct token *after_angles(const struct parser *p)
 {
     enum { MOST_TOKENS = 8 };
-    if (peek_ahead(p, 1)->kind != TOK_LT)
+    if (parse_peek_ahead(p, 1)->kind != TOK_LT)
         return NULL;
     for (uint32_t i = 2; i < MOST_TOKENS; i++)
-        if (peek_ahead(p, i)->kind == TOK_GT)
-            return peek_ahead(p, i + 1)->kind == TOK_LPAREN ? peek_ahead(p, i + 1) : NULL;
+        if (parse_peek_ahead(p, i)->kind == TOK_GT)
+            return parse_peek_ahead(p, i + 1)->kind == TOK_LPAREN ? parse_peek_ahead(p, i + 1)
+                                                                  : NULL;
     return NULL;
 }
 
-bool at_cpp_cast(const struct parser *p)
+bool parse_at_cpp_cast(const struct parser *p)
 {
-    return (at_word(p, "static_cast") || at_word(p, "reinterpret_cast") ||
-            at_word(p, "const_cast")) &&
+    return (parse_at_word(p, "static_cast") || parse_at_word(p, "reinterpret_cast") ||
+            parse_at_word(p, "const_cast")) &&
            after_angles(p) && after_angles(p)->match != NO_MATCH;
 }
 
-struct node *slip_cpp_cast(struct parser *p)
+struct node *parse_slip_cpp_cast(struct parser *p)
 {
-    struct node *n = node_int(p, 0, here(p));
-    const struct token *open = after_angles(p), *type = peek_ahead(p, 2);
-    const char *meant = c_type(p, type) ? c_type(p, type) : token_text(p, type);
-    bool converts = at_word(p, "static_cast");
-    if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p)))) {
-        is_foreign(p);
+    struct node *n = node_int(p, 0, parse_here(p));
+    const struct token *open = after_angles(p), *type = parse_peek_ahead(p, 2);
+    const char *meant = parse_c_type(p, type) ? parse_c_type(p, type) : token_text(p, type);
+    bool converts = parse_at_word(p, "static_cast");
+    if (parse_complain(p, parse_here(p), "there is no `%s`", token_text(p, parse_peek(p)))) {
+        parse_is_foreign(p);
         if (converts && type[1].kind == TOK_GT) {
-            note(p, here(p), "a conversion is written `(%s) x`", meant);
-            fix(p, loc_join(here(p), token_loc(p, open - 1)),
-                arena_printf(p->arena, "(%s) ", meant));
+            parse_note(p, parse_here(p), "a conversion is written `(%s) x`", meant);
+            parse_fix(p, loc_join(parse_here(p), token_loc(p, open - 1)),
+                      arena_printf(p->arena, "(%s) ", meant));
         } else {
-            note(p, here(p),
-                 "there are no pointers: a slice of a view, `A[i +: 4]`, is loaded in the widest "
-                 "pieces that its place allows; the bits of a value are `bits<u32>(x)`");
+            parse_note(
+                p, parse_here(p),
+                "there are no pointers: a slice of a view, `A[i +: 4]`, is loaded in the widest "
+                "pieces that its place allows; the bits of a value are `bits<u32>(x)`");
         }
     }
-    go_to(p, open->match + 1);
-    while (at(p, TOK_LBRACKET) && peek(p)->match != NO_MATCH)
-        go_to(p, peek(p)->match + 1);
-    if (at(p, TOK_DOT) && peek_ahead(p, 1)->kind == TOK_NAME)
-        go_to(p, p->pos + 2);
+    parse_go_to(p, open->match + 1);
+    while (parse_at(p, TOK_LBRACKET) && parse_peek(p)->match != NO_MATCH)
+        parse_go_to(p, parse_peek(p)->match + 1);
+    if (parse_at(p, TOK_DOT) && parse_peek_ahead(p, 1)->kind == TOK_NAME)
+        parse_go_to(p, p->pos + 2);
     return n;
 }
 
@@ -338,25 +341,26 @@ struct node *slip_cpp_cast(struct parser *p)
 static uint32_t limits_member(const struct parser *p)
 {
     enum { MOST_TOKENS = 8 };
-    uint32_t n = at_word(p, "std") && peek_ahead(p, 1)->kind == TOK_COLON ? 3 : 0;
-    if (!token_is(p, peek_ahead(p, n), "numeric_limits") || peek_ahead(p, n + 1)->kind != TOK_LT)
+    uint32_t n = parse_at_word(p, "std") && parse_peek_ahead(p, 1)->kind == TOK_COLON ? 3 : 0;
+    if (!token_is(p, parse_peek_ahead(p, n), "numeric_limits") ||
+        parse_peek_ahead(p, n + 1)->kind != TOK_LT)
         return 0;
     for (uint32_t i = n + 2; i < n + MOST_TOKENS; i++)
-        if (peek_ahead(p, i)->kind == TOK_GT)
-            return peek_ahead(p, i + 2)->kind == TOK_COLON &&
-                           peek_ahead(p, i + 4)->kind == TOK_LPAREN &&
-                           peek_ahead(p, i + 4)->match != NO_MATCH
+        if (parse_peek_ahead(p, i)->kind == TOK_GT)
+            return parse_peek_ahead(p, i + 2)->kind == TOK_COLON &&
+                           parse_peek_ahead(p, i + 4)->kind == TOK_LPAREN &&
+                           parse_peek_ahead(p, i + 4)->match != NO_MATCH
                        ? i + 3
                        : 0;
     return 0;
 }
 
-bool at_numeric_limits(const struct parser *p)
+bool parse_at_numeric_limits(const struct parser *p)
 {
     return limits_member(p) > 0;
 }
 
-struct node *slip_numeric_limits(struct parser *p)
+struct node *parse_slip_numeric_limits(struct parser *p)
 {
     static const char *const of_floats[][2] = {
         {"max", "write `inf`, from which a minimum starts"},
@@ -366,20 +370,21 @@ struct node *slip_numeric_limits(struct parser *p)
         {"epsilon", "of f32 it is `0x1p-23`, of f16 `0x1p-10`"},
         {"quiet_NaN", "write `nan`"},
     };
-    struct node *n = node_int(p, 0, here(p));
+    struct node *n = node_int(p, 0, parse_here(p));
     uint32_t member = limits_member(p);
-    const struct token *name = peek_ahead(p, member), *type = peek_ahead(p, member - 4);
-    const char *meant = c_type(p, type) ? c_type(p, type) : token_text(p, type);
+    const struct token *name = parse_peek_ahead(p, member), *type = parse_peek_ahead(p, member - 4);
+    const char *meant = parse_c_type(p, type) ? parse_c_type(p, type) : token_text(p, type);
     const char *way_out = "write the number: `2147483647` is the largest i32";
     for (size_t i = 0; *meant != 'i' && *meant != 'u' && i < sizeof of_floats / sizeof *of_floats;
          i++)
         if (token_is(p, name, of_floats[i][0]))
             way_out = of_floats[i][1];
-    if (complain(p, loc_join(here(p), token_loc(p, name)), "there is no `numeric_limits`")) {
-        is_foreign(p);
-        note(p, here(p), "%s", way_out);
+    if (parse_complain(p, loc_join(parse_here(p), token_loc(p, name)),
+                       "there is no `numeric_limits`")) {
+        parse_is_foreign(p);
+        parse_note(p, parse_here(p), "%s", way_out);
     }
-    go_to(p, peek_ahead(p, member + 1)->match + 1);
+    parse_go_to(p, parse_peek_ahead(p, member + 1)->match + 1);
     return n;
 }
 
@@ -391,47 +396,50 @@ static uint32_t function_words(const struct parser *p)
     uint32_t n = 0;
     bool more = true;
     while (more) {
-        more = peek_ahead(p, n)->kind == TOK_STATIC;
+        more = parse_peek_ahead(p, n)->kind == TOK_STATIC;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            more = more || token_is(p, peek_ahead(p, n), words[i]);
+            more = more || token_is(p, parse_peek_ahead(p, n), words[i]);
         n += more;
     }
     return n;
 }
 
-bool at_c_function(const struct parser *p)
+bool parse_at_c_function(const struct parser *p)
 {
     uint32_t n = function_words(p);
-    if (!is_type_name(p, peek_ahead(p, n)))
+    if (!parse_is_type_name(p, parse_peek_ahead(p, n)))
         return false;
-    while (c_type(p, peek_ahead(p, n)) && c_type(p, peek_ahead(p, n + 1)))
+    while (parse_c_type(p, parse_peek_ahead(p, n)) && parse_c_type(p, parse_peek_ahead(p, n + 1)))
         n++;
-    return peek_ahead(p, n + 1)->kind == TOK_NAME && peek_ahead(p, n + 2)->kind == TOK_LPAREN;
+    return parse_peek_ahead(p, n + 1)->kind == TOK_NAME &&
+           parse_peek_ahead(p, n + 2)->kind == TOK_LPAREN;
 }
 
-void slip_c_function(struct parser *p)
+void parse_slip_c_function(struct parser *p)
 {
     uint32_t words = function_words(p);
-    const struct token *name = peek_ahead(p, words);
+    const struct token *name = parse_peek_ahead(p, words);
     while (name->kind == TOK_NAME && name[1].kind != TOK_LPAREN)
         name++;
-    struct loc start = here(p);
-    start.length = words ? peek_ahead(p, words)->offset - start.offset : 0;
-    if (complain(p, token_loc(p, name), "a function is declared with `fn`")) {
-        const char *type = c_type(p, peek_ahead(p, words));
-        is_foreign(p);
+    struct loc start = parse_here(p);
+    start.length = words ? parse_peek_ahead(p, words)->offset - start.offset : 0;
+    if (parse_complain(p, token_loc(p, name), "a function is declared with `fn`")) {
+        const char *type = parse_c_type(p, parse_peek_ahead(p, words));
+        parse_is_foreign(p);
         if (token_is(p, name, "main"))
-            note(p, token_loc(p, name),
-                 "a file has kernels and functions alone; a program in C, C++ or Python launches "
-                 "them (docs/howto/from-c.md, docs/howto/from-python.md), or `tilewright run`");
+            parse_note(
+                p, token_loc(p, name),
+                "a file has kernels and functions alone; a program in C, C++ or Python launches "
+                "them (docs/howto/from-c.md, docs/howto/from-python.md), or `tilewright run`");
         else
-            note(p, token_loc(p, name), "write `fn %s %s(…) { … }`",
-                 type ? type : token_text(p, peek_ahead(p, words)), token_text(p, name));
+            parse_note(p, token_loc(p, name), "write `fn %s %s(…) { … }`",
+                       type ? type : token_text(p, parse_peek_ahead(p, words)),
+                       token_text(p, name));
         if (!token_is(p, name, "main"))
-            fix(p, start, "fn ");
+            parse_fix(p, start, "fn ");
     }
     if (words)
-        go_to(p, p->pos + words);
+        parse_go_to(p, p->pos + words);
 }
 
 /* --- whole texts --- */
@@ -479,7 +487,7 @@ static bool at_python(const struct parser *p, const struct token *t)
 static struct loc python_place(const struct parser *p)
 {
     for (uint32_t i = 0; i + 2 < p->count; i++)
-        if (in_first_column(p, &p->tokens[i]) && at_python(p, &p->tokens[i]))
+        if (parse_in_first_column(p, &p->tokens[i]) && at_python(p, &p->tokens[i]))
             return loc_join(token_loc(p, &p->tokens[i]), token_loc(p, &p->tokens[i + 1]));
     return LOC_NONE;
 }
@@ -495,13 +503,13 @@ static const char *name_in_cu(struct parser *p)
                : NULL;
 }
 
-void report_other_language(struct parser *p)
+void parse_report_other_language(struct parser *p)
 {
     struct loc python = python_place(p), cuda = python.source ? LOC_NONE : cuda_place(p);
     const char *name = name_in_cu(p);
     if (python.source) {
         diag_error(p->diag, python, "this is Python, not Tilewright's language");
-        is_foreign(p);
+        parse_is_foreign(p);
         diag_note(p->diag, python,
                   "a kernel is written `kernel name(i32 n, const f32 *a, f32 *c) grid(…) warps(4) "
                   "{ … }`; docs/not-in-the-language.md lists Triton's words and what to write");
@@ -510,7 +518,7 @@ void report_other_language(struct parser *p)
     if (!cuda.source)
         return;
     diag_error(p->diag, cuda, "this is CUDA C, not Tilewright's language");
-    is_foreign(p);
+    parse_is_foreign(p);
     if (name)
         diag_note(p->diag, cuda,
                   "rename the file to %s: `tilewright check %s` takes CUDA C as it is", name, name);

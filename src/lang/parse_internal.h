@@ -47,83 +47,85 @@ struct parser {
 
 /* --- parse.c: tokens --- */
 
-const struct token *peek(const struct parser *p);
-const struct token *peek_ahead(const struct parser *p, uint32_t n); /* n = 0: the current token */
-bool at(const struct parser *p, enum token_kind kind);
-bool at_word(const struct parser *p, const char *word); /* true at a name with that text */
+const struct token *parse_peek(const struct parser *p);
+const struct token *parse_peek_ahead(const struct parser *p,
+                                     uint32_t n); /* n = 0: the current token */
+bool parse_at(const struct parser *p, enum token_kind kind);
+bool parse_at_word(const struct parser *p, const char *word); /* true at a name with that text */
 bool token_is(const struct parser *p, const struct token *t, const char *word);
-void advance(struct parser *p);
-bool accept(struct parser *p, enum token_kind kind);
-bool accept_word(struct parser *p, const char *word);
-void go_to(struct parser *p, uint32_t pos);
+void parse_advance(struct parser *p);
+bool parse_accept(struct parser *p, enum token_kind kind);
+bool parse_accept_word(struct parser *p, const char *word);
+void parse_go_to(struct parser *p, uint32_t pos);
 const char *token_text(struct parser *p, const struct token *t);  /* the token as written */
 const char *token_shown(struct parser *p, const struct token *t); /* "'x'", "a string", … */
 struct loc token_loc(const struct parser *p, const struct token *t);
-struct loc here(const struct parser *p); /* place of the current token */
-struct loc range_from(const struct parser *p,
-                      uint32_t first); /* from token `first` to the token passed last */
+struct loc parse_here(const struct parser *p); /* place of the current token */
+struct loc parse_range_from(const struct parser *p,
+                            uint32_t first); /* from token `first` to the token passed last */
 
 /* --- parse.c: errors --- */
 
 /* Reports an error, except in panic or at the place of the latest error. Returns true if it
  * reported; the caller adds notes only then. */
-bool complain(struct parser *p, struct loc where, const char *format, ...) DIAG_FORMAT(3, 4);
+bool parse_complain(struct parser *p, struct loc where, const char *format, ...) DIAG_FORMAT(3, 4);
 /* Reports an error as complain() does, and starts a panic. */
-bool fail(struct parser *p, struct loc where, const char *format, ...) DIAG_FORMAT(3, 4);
-void note(struct parser *p, struct loc where, const char *format, ...) DIAG_FORMAT(3, 4);
+bool parse_fail(struct parser *p, struct loc where, const char *format, ...) DIAG_FORMAT(3, 4);
+void parse_note(struct parser *p, struct loc where, const char *format, ...) DIAG_FORMAT(3, 4);
 /* Adds the note "write `TEXT`", with a fix that replaces the range by the text. */
-void note_write(struct parser *p, struct loc where, const char *text);
+void parse_note_write(struct parser *p, struct loc where, const char *text);
 /* Returns the spelling here of a function of other languages, as a sentence. NULL: the spelling
  * is the same, or the function is not known (check_help.c). */
-const char *call_way_out(const char *name);
+const char *check_call_way_out(const char *name);
 /* Adds a change of the text as the fix of the latest report. */
-void fix(struct parser *p, struct loc where, const char *text);
+void parse_fix(struct parser *p, struct loc where, const char *text);
 /* Returns the range of a token and the blanks after it, to be removed. */
-struct loc with_blanks(const struct parser *p, struct loc token);
+struct loc parse_with_blanks(const struct parser *p, struct loc token);
 /* Marks the latest report as being about a word or form of another language. */
-void is_foreign(struct parser *p);
+void parse_is_foreign(struct parser *p);
 /* Reports "expected WHAT, saw …" at the current token. */
-bool fail_expected(struct parser *p, const char *what);
+bool parse_fail_expected(struct parser *p, const char *what);
 /* Passes the token, or reports "expected ';' AFTER, saw …". */
-bool expect(struct parser *p, enum token_kind kind, const char *after);
+bool parse_expect(struct parser *p, enum token_kind kind, const char *after);
 /* Passes the bracket that closes token `open`. If it is not here but ahead, the parser continues
  * after it, and a panic within the brackets ends. */
-void expect_close(struct parser *p, uint32_t open, const char *after);
+void parse_expect_close(struct parser *p, uint32_t open, const char *after);
 /* Passes the ';' at the end of a statement. Points at the place of a missing one; if the next
  * token begins a line, the parser continues as if it had read the ';'. */
-void expect_semicolon(struct parser *p, const char *after);
-const char *expect_name(struct parser *p, const char *what); /* returns "" in panic */
+void parse_expect_semicolon(struct parser *p, const char *after);
+const char *parse_expect_name(struct parser *p, const char *what); /* returns "" in panic */
 /* Returns whether `<<<` follows the next token: a launch as in CUDA. */
-bool at_launch(const struct parser *p);
+bool parse_at_launch(const struct parser *p);
 /* Passes the rest of a construct: through its `;` or its `{ … }`. */
-void skip_construct(struct parser *p);
-bool enter(struct parser *p); /* enters a nested construct; false: nested too deeply, and the
+void parse_skip_construct(struct parser *p);
+bool parse_enter(struct parser *p); /* enters a nested construct; false: nested too deeply, and the
                                * parser stops */
-void leave(struct parser *p);
+void parse_leave(struct parser *p);
 
 /* --- parse.c: words --- */
 
-bool name_known(const struct name_table *names, const struct parser *p, const struct token *t);
+bool parse_name_known(const struct name_table *names, const struct parser *p,
+                      const struct token *t);
 /* Returns true for a type variable of the module or of the present fn. Such a name hides its
  * meaning in C. */
-bool is_declared_type(const struct parser *p, const struct token *t);
+bool parse_is_declared_type(const struct parser *p, const struct token *t);
 /* Returns true at a word of C that the program does not declare. */
-bool at_foreign(const struct parser *p, const char *word);
+bool parse_at_foreign(const struct parser *p, const char *word);
 /* Returns true for a name that is a type at any place: dtypes, type variables, types of C,
  * future types. */
-bool is_type_name(const struct parser *p, const struct token *t);
+bool parse_is_type_name(const struct parser *p, const struct token *t);
 /* Returns the type to write instead of a type of C; NULL if it is not one. */
-const char *c_type(const struct parser *p, const struct token *t);
+const char *parse_c_type(const struct parser *p, const struct token *t);
 /* Returns the keyword, of `count` kinds, that a name nearly is; NULL: none. */
-const char *near_keyword(struct parser *p, const struct token *t, const unsigned char *kinds,
-                         size_t count);
+const char *parse_near_keyword(struct parser *p, const struct token *t, const unsigned char *kinds,
+                               size_t count);
 /* Returns the description of a type that this version does not have; NULL: not such a type. */
-const char *future_type(const struct parser *p, const struct token *t);
-bool is_future_word(const struct parser *p, const struct token *t);
+const char *parse_future_type(const struct parser *p, const struct token *t);
+bool parse_is_future_word(const struct parser *p, const struct token *t);
 /* Reports "`mbarrier` belongs to Hopper kernels …", once for each word. */
-void report_future(struct parser *p, const struct token *t);
-void report_future_type(struct parser *p, const struct token *t, const char *what);
-bool in_first_column(const struct parser *p, const struct token *t);
+void parse_report_future(struct parser *p, const struct token *t);
+void parse_report_future_type(struct parser *p, const struct token *t, const char *what);
+bool parse_in_first_column(const struct parser *p, const struct token *t);
 
 /* --- nodes --- */
 
@@ -136,7 +138,7 @@ void node_below(struct parser *p, struct node *parent, const struct node *child)
 static inline struct node *node_unary(struct parser *p, enum node_kind kind, uint32_t first,
                                       struct node *a)
 {
-    struct node *n = node_new(p, kind, range_from(p, first));
+    struct node *n = node_new(p, kind, parse_range_from(p, first));
     n->a = a;
     node_below(p, n, a);
     return n;
@@ -144,7 +146,7 @@ static inline struct node *node_unary(struct parser *p, enum node_kind kind, uin
 /* Makes a node in place of text that could not be parsed. */
 static inline struct node *node_hole(struct parser *p)
 {
-    return node_int(p, 0, here(p));
+    return node_int(p, 0, parse_here(p));
 }
 /* Appends `more` at *tail. Returns the new end of the list. */
 static inline struct node **append_nodes(struct node **tail, struct node *more)
@@ -166,22 +168,22 @@ struct node *parse_condition(struct parser *p);
 
 struct node *parse_postfix(struct parser *p); /* a value, with what follows it */
 struct node *parse_literal(struct parser *p);
-bool at_cast(const struct parser *p);               /* true at `(TYPE)` before a value */
+bool parse_at_cast(const struct parser *p);         /* true at `(TYPE)` before a value */
 struct node *parse_tuple_or_expr(struct parser *p); /* (a, b) where several values are allowed */
 struct node *parse_call(struct parser *p);          /* NAME ( … ) */
 /* parse_by.c */
-bool at_by(const struct parser *p); /* true at `by (`, not on a line of its own */
+bool parse_at_by(const struct parser *p); /* true at `by (`, not on a line of its own */
 const struct by *parse_by(struct parser *p);
 struct node *
 parse_access(struct parser *p); /* NAME { [ … ] } [ by ]: N_NAME or N_ACCESS, without `else` */
-bool at_peer(const struct parser *p);      /* peer(…): a place in the memory of another block */
-struct node *parse_dims(struct parser *p); /* { "[" expr "]" } */
+bool parse_at_peer(const struct parser *p); /* peer(…): a place in the memory of another block */
+struct node *parse_dims(struct parser *p);  /* { "[" expr "]" } */
 struct node *parse_list(struct parser *p,
                         enum token_kind close); /* expr { , expr }, before `close` */
 
 /* --- parse_decl.c --- */
 
-bool starts_declaration(struct parser *p);
+bool parse_starts_declaration(struct parser *p);
 struct node *parse_mbarriers(struct parser *p);
 struct node *parse_declaration(struct parser *p); /* without ';': N_DECLS or N_DESTRUCT */
 struct node *parse_type(struct parser *p);
@@ -197,47 +199,47 @@ struct node *parse_kernel(struct parser *p);
 /* Counts the tokens before the name of a kernel of CUDA C: [ "extern" STRING | "static" ]
  * "__global__" "void" [ "__launch_bounds__" "(" … ")" ], the last three in any order. 0: no such
  * kernel is here. */
-uint32_t cuda_words(const struct parser *p);
+uint32_t parse_cuda_words(const struct parser *p);
 /* Reports a kernel of CUDA C and reads it as a kernel. */
-struct node *slip_cuda_kernel(struct parser *p);
+struct node *parse_slip_cuda_kernel(struct parser *p);
 /* Returns the `>` that ends the list of a kernel's template, counted from the current token; 0: no
  * such template is here. */
-uint32_t template_close(struct parser *p);
+uint32_t parse_template_close(struct parser *p);
 /* Reports the template whose list ends there, and passes it. */
-struct node *slip_template(struct parser *p, uint32_t close);
+struct node *parse_slip_template(struct parser *p, uint32_t close);
 
 /* --- parse_foreign.c: text of other languages --- */
 
 /* Returns true at v.max(), np.max(v), std::exp(v): a call after a name and a separator. */
-bool at_owned_call(const struct parser *p);
-/* Reports a call at which at_owned_call is true. A function of a module is read as the function
+bool parse_at_owned_call(const struct parser *p);
+/* Reports a call at which parse_at_owned_call is true. A function of a module is read as the function
  * here with that meaning. */
-struct node *slip_owned_call(struct parser *p);
+struct node *parse_slip_owned_call(struct parser *p);
 /* Reports `.T`, `.to(f32)` … after the value that began at token `first`, and passes them. */
-void slip_methods(struct parser *p, uint32_t first);
+void parse_slip_methods(struct parser *p, uint32_t first);
 /* Returns true after `np.`, at inf or nan. */
-bool at_number_of_module(const struct parser *p);
-struct node *slip_number_of_module(struct parser *p);
+bool parse_at_number_of_module(const struct parser *p);
+struct node *parse_slip_number_of_module(struct parser *p);
 /* Reports float('inf') and returns the number; NULL: it is not at such text. */
-struct node *slip_number_as_text(struct parser *p);
+struct node *parse_slip_number_as_text(struct parser *p);
 /* Returns true at std::numeric_limits<T>::…. */
-bool at_numeric_limits(const struct parser *p);
-struct node *slip_numeric_limits(struct parser *p);
+bool parse_at_numeric_limits(const struct parser *p);
+struct node *parse_slip_numeric_limits(struct parser *p);
 /* Returns true at static_cast<T>(x) and its like. */
-bool at_cpp_cast(const struct parser *p);
-struct node *slip_cpp_cast(struct parser *p);
+bool parse_at_cpp_cast(const struct parser *p);
+struct node *parse_slip_cpp_cast(struct parser *p);
 /* Returns true at a function of C, `float relu(float x) {`, with or without `__device__`. */
-bool at_c_function(const struct parser *p);
+bool parse_at_c_function(const struct parser *p);
 /* Reports it, and passes the words before the type of the result. */
-void slip_c_function(struct parser *p);
+void parse_slip_c_function(struct parser *p);
 /* Reports a text that is wholly CUDA C or Python, once: the later errors of the parser only add
  * to its fix. Python is not read further. */
-void report_other_language(struct parser *p);
+void parse_report_other_language(struct parser *p);
 
 /* --- parse_family.c --- */
 
 /* Returns true at the word `family` of a declaration; it is a name elsewhere. */
-bool at_family(const struct parser *p);
+bool parse_at_family(const struct parser *p);
 struct node *parse_family(struct parser *p);
 
 /* --- parse_stmt.c --- */

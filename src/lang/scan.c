@@ -85,7 +85,7 @@ static struct token *add_token(struct scanner *s, enum token_kind kind, uint32_t
 
 /* --- characters outside the language --- */
 
-size_t utf8_decode(const char *s, size_t n, uint32_t *code)
+size_t scan_utf8_decode(const char *s, size_t n, uint32_t *code)
 {
     const unsigned char *u = (const unsigned char *)s;
     static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
@@ -110,7 +110,7 @@ size_t utf8_decode(const char *s, size_t n, uint32_t *code)
     return length;
 }
 
-bool unicode_printable(uint32_t code)
+bool scan_unicode_printable(uint32_t code)
 {
     if (code < 0x20 || (code >= 0x7F && code <= 0xA0) || code == 0xAD)
         return false;
@@ -158,7 +158,7 @@ static const struct meant *meant(uint32_t code)
 static void scan_bad(struct scanner *s)
 {
     uint32_t start = s->pos, code = 0;
-    size_t n = utf8_decode(s->text + start, s->length - start, &code);
+    size_t n = scan_utf8_decode(s->text + start, s->length - start, &code);
     const struct meant *better = n != 0 ? meant(code) : NULL;
     const char *message, *note = better ? better->note : NULL;
     if (better && !note)
@@ -170,7 +170,7 @@ static void scan_bad(struct scanner *s)
                          (unsigned)(unsigned char)s->text[start]);
     else if (code == 0)
         message = "a NUL byte in the text";
-    else if (unicode_printable(code))
+    else if (scan_unicode_printable(code))
         message = arena_printf(s->arena, "the character '%.*s' has no meaning here", (int)n,
                                s->text + start);
     else
@@ -179,7 +179,7 @@ static void scan_bad(struct scanner *s)
     do
         s->pos += n != 0 ? (uint32_t)n : 1;
     while (s->pos < s->length && (unsigned char)s->text[s->pos] >= 0x80 &&
-           (n = utf8_decode(s->text + s->pos, s->length - s->pos, &code), true));
+           (n = scan_utf8_decode(s->text + s->pos, s->length - s->pos, &code), true));
     problem(s, start, s->pos - start, message, note);
     if (better && better->insert && s->pos == alone)
         cure(s, start, s->pos - start, better->insert);
@@ -473,14 +473,14 @@ static void scan_string_char(struct scanner *s, struct text *t)
 {
     char c = s->text[s->pos];
     uint32_t code;
-    size_t n = utf8_decode(s->text + s->pos, s->length - s->pos, &code);
+    size_t n = scan_utf8_decode(s->text + s->pos, s->length - s->pos, &code);
     if (c == '\\' && escaped(look(s, 1)) != '\0') {
         text_add_char(t, escaped(look(s, 1)));
         s->pos += 2;
     } else if (c == '\\') {
         problem(s, s->pos, 1, "no such escape in a string", "there are \\n \\t \\\\ \\\"");
         s->pos++;
-    } else if (n == 0 || (!unicode_printable(code) && c != '\t')) {
+    } else if (n == 0 || (!scan_unicode_printable(code) && c != '\t')) {
         problem(s, s->pos, 1,
                 arena_printf(s->arena, "a string cannot contain the byte 0x%02X",
                              (unsigned)(unsigned char)c),

@@ -152,9 +152,9 @@ struct token_list scan_text(struct arena *a, const struct source *source);
 
 /* Returns the number of bytes of the valid UTF-8 sequence at s, which has n bytes left; 0: no
  * valid sequence. *code gets the character. */
-size_t utf8_decode(const char *s, size_t n, uint32_t *code);
+size_t scan_utf8_decode(const char *s, size_t n, uint32_t *code);
 /* Returns true if a terminal shows the character as itself: not a control character, direction
  * mark or invisible character. */
-bool unicode_printable(uint32_t code);
+bool scan_unicode_printable(uint32_t code);
 
 #endif

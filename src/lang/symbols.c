@@ -274,7 +274,7 @@ static void visit_scope(struct symbol_reader *r, const struct node *n)
         visit_all(r, n->a);
         visit_all(r, n->b);
     } else
-        visit_children(n, visit, r);
+        module_visit_children(n, visit, r);
     end_scope(r, hidden);
     r->scope_end = scope_end;
 }
@@ -298,7 +298,7 @@ static void visit(void *user, const struct node *n)
     case N_TYPE: use(r, n->text, n->loc); break;
     default: break;
     }
-    visit_children(n, visit, r);
+    module_visit_children(n, visit, r);
 }
 
 /* --- the module's --- */

@@ -13,7 +13,7 @@
 
 enum { BANKS = 32, WORD_LOG = 2, ROW_BYTES = 16, VECTOR_BYTES = 16, SECTOR_BYTES = 32 };
 
-const char *const access_kind_names[3] = {"lanes", "matrix", "matrix.trans"};
+const char *const layout_access_kind_names[3] = {"lanes", "matrix", "matrix.trans"};
 
 /* --- From the lanes' addresses --- */
 
@@ -57,7 +57,7 @@ static int busiest_bank(const uint32_t *address, uint32_t active, int count, int
     return most;
 }
 
-int shared_wavefronts(const uint32_t address[LAYOUT_LANES], uint32_t active, int bytes)
+int layout_shared_wavefronts(const uint32_t address[LAYOUT_LANES], uint32_t active, int bytes)
 {
     int lanes = lanes_per_phase(bytes), sum = 0;
     for (int first = 0; first < LAYOUT_LANES; first += lanes)
@@ -65,7 +65,7 @@ int shared_wavefronts(const uint32_t address[LAYOUT_LANES], uint32_t active, int
     return sum;
 }
 
-int shared_wavefronts_least(uint32_t active, int bytes)
+int layout_shared_wavefronts_least(uint32_t active, int bytes)
 {
     int lanes = lanes_per_phase(bytes), sum = 0;
     uint32_t all = lanes == LAYOUT_LANES ? UINT32_MAX : (1u << lanes) - 1;
@@ -74,7 +74,7 @@ int shared_wavefronts_least(uint32_t active, int bytes)
     return sum;
 }
 
-int matrix_wavefronts(const uint32_t rows[LAYOUT_LANES], int matrices)
+int layout_matrix_wavefronts(const uint32_t rows[LAYOUT_LANES], int matrices)
 {
     int sum = 0;
     for (int m = 0; m < matrices; m++)
@@ -82,7 +82,7 @@ int matrix_wavefronts(const uint32_t rows[LAYOUT_LANES], int matrices)
     return sum;
 }
 
-int global_sectors(const uint64_t address[LAYOUT_LANES], uint32_t active, int bytes)
+int layout_global_sectors(const uint64_t address[LAYOUT_LANES], uint32_t active, int bytes)
 {
     uint64_t seen[2 * LAYOUT_LANES];
     int count = 0;
@@ -363,11 +363,11 @@ static int count_one(const struct layout_meeting *m, const struct access *a, int
             return 0;
         row_addresses(m, a, reg, warp, address);
         *least = a->matrices;
-        return matrix_wavefronts(address, a->matrices);
+        return layout_matrix_wavefronts(address, a->matrices);
     }
     uint32_t active = addresses(m, reg, warp, address);
-    *least = shared_wavefronts_least(active, a->bytes);
-    return shared_wavefronts(address, active, a->bytes);
+    *least = layout_shared_wavefronts_least(active, a->bytes);
+    return layout_shared_wavefronts(address, active, a->bytes);
 }
 
 /* Counts the base registers: those whose bits of vectors, matrices and broadcasts are all 0. */
@@ -650,7 +650,7 @@ static int sectors_of_one(const struct spread *s, int32_t reg, int32_t warp)
             place += at[j] * s->strides[j];
         address[lane] = (uint64_t)(place * s->bits / 8);
     }
-    return global_sectors(address, active, s->bytes);
+    return layout_global_sectors(address, active, s->bytes);
 }
 
 /* Returns the same if places are sums: then only the offset of the first place in its sector
@@ -662,7 +662,7 @@ static int sectors_from(struct spread *s, int64_t first)
     if (!s->sectors[within]) {
         for (int lane = 0; lane < LAYOUT_LANES; lane++)
             address[lane] = (within + (uint64_t)(s->lane[lane] * s->bits)) / 8;
-        s->sectors[within] = global_sectors(address, UINT32_MAX, s->bytes);
+        s->sectors[within] = layout_global_sectors(address, UINT32_MAX, s->bytes);
     }
     return s->sectors[within];
 }

@@ -14,13 +14,13 @@
 
 /* Returns the wavefronts of one access. active: a bit for each lane; bytes of a lane: 1, 2, 4, 8
  * or 16. Returns 0 if no lane is active. */
-int shared_wavefronts(const uint32_t address[LAYOUT_LANES], uint32_t active, int bytes);
+int layout_shared_wavefronts(const uint32_t address[LAYOUT_LANES], uint32_t active, int bytes);
 /* Returns the wavefronts without conflicts: one for each phase that has an active lane. */
-int shared_wavefronts_least(uint32_t active, int bytes);
+int layout_shared_wavefronts_least(uint32_t active, int bytes);
 /* Returns the wavefronts of rows of 16 bytes; the rows of matrix i are [8 i, 8 i + 8). */
-int matrix_wavefronts(const uint32_t rows[LAYOUT_LANES], int matrices);
+int layout_matrix_wavefronts(const uint32_t rows[LAYOUT_LANES], int matrices);
 /* Returns the number of different aligned pieces of 32 bytes that the active lanes touch. */
-int global_sectors(const uint64_t address[LAYOUT_LANES], uint32_t active, int bytes);
+int layout_global_sectors(const uint64_t address[LAYOUT_LANES], uint32_t active, int bytes);
 
 /* --- From the maps --- */
 
@@ -29,7 +29,7 @@ enum access_kind {
     ACCESS_MATRIX,      /* ldmatrix, stmatrix */
     ACCESS_MATRIX_TRANS /* as ACCESS_MATRIX, with .trans */
 };
-extern const char *const access_kind_names[3];
+extern const char *const layout_access_kind_names[3];
 
 enum { ACCESS_VECTOR_BITS = 7 };
 

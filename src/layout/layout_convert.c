@@ -9,12 +9,12 @@
 
 #include <stdint.h>
 
-const char *const convert_kind_names[4] = {"nothing", "moves", "shuffles", "shared memory"};
+const char *const layout_convert_kind_names[4] = {"nothing", "moves", "shuffles", "shared memory"};
 
 /* shfl: 32 lanes a clock; memory: a wavefront a clock; selects and prmt are twice as fast (CUDA
  * C++ Programming Guide, "Throughput of Native Arithmetic Instructions"). A barrier with a store
  * and a load around it costs about 40 cycles, which little other work can hide. */
-const struct convert_costs convert_costs_usual = {
+const struct convert_costs layout_convert_costs_usual = {
     .permute = 1, .select = 1, .shuffle = 2, .wavefront = 2, .barrier = 80, .warp_barrier = 50};
 
 /* --- Where elements come from --- */
@@ -151,7 +151,7 @@ bool layout_plan_conversion(const struct convert_wish *wish_in, struct arena *ar
     struct convert_wish wish = *wish_in;
     struct convert_plan shared;
     struct layout travel;
-    wish.costs = wish.costs ? wish.costs : &convert_costs_usual;
+    wish.costs = wish.costs ? wish.costs : &layout_convert_costs_usual;
     bool known = find_travel(wish.from, wish.to, &travel);
     bool within_warps = known && warps_stay(&travel);
     bool by_shuffles = within_warps && layout_plan_shuffles(&travel, &wish, arena, out);

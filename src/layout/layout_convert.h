@@ -15,7 +15,7 @@
 #include "layout/layout_swizzle.h"
 
 enum convert_kind { CONVERT_NOTHING, CONVERT_MOVES, CONVERT_SHUFFLES, CONVERT_SHARED };
-extern const char *const convert_kind_names[4];
+extern const char *const layout_convert_kind_names[4];
 
 /* Costs of one warp's instruction, in half cycles of a multiprocessor, for comparing plans. */
 struct convert_costs {
@@ -25,14 +25,14 @@ struct convert_costs {
     int wavefront;
     int barrier, warp_barrier; /* including the way through memory that they end */
 };
-extern const struct convert_costs convert_costs_usual;
+extern const struct convert_costs layout_convert_costs_usual;
 
 struct convert_wish {
     const struct layout *from, *to;
     int bits;                          /* of an element */
     unsigned store_kinds, load_kinds;  /* 1 << ACCESS_… for each kind that the target has */
     int64_t shared_bytes;              /* room for the scratch tile; 0: none */
-    const struct convert_costs *costs; /* NULL: convert_costs_usual */
+    const struct convert_costs *costs; /* NULL: layout_convert_costs_usual */
 };
 
 /* A number that a lane computes from its own number: constant ^ (xor of basis[b] over the lane's

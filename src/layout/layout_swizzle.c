@@ -39,8 +39,8 @@ enum {
                      * row has them */
 };
 
-const char *const shared_form_names[SHARED_FORMS] = {"plain",  "swizzled",        "padded",
-                                                     "panels", "panels swizzled", "linear"};
+const char *const layout_shared_form_names[SHARED_FORMS] = {"plain",  "swizzled",        "padded",
+                                                            "panels", "panels swizzled", "linear"};
 
 /* --- Rating --- */
 

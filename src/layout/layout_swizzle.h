@@ -42,7 +42,7 @@ enum shared_form {
     SHARED_LINEAR, /* any bijection over GF(2) */
     SHARED_FORMS
 };
-extern const char *const shared_form_names[SHARED_FORMS];
+extern const char *const layout_shared_form_names[SHARED_FORMS];
 
 struct shared_choice {
     struct layout layout; /* d0, d1, … -> at */

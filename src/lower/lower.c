@@ -139,7 +139,7 @@ static void note_statement(void *user, struct stmt *s)
 {
     bool is_assume = s->kind == STMT_EFFECT && s->value->op == OP_ASSUME && !s->claim;
     if (s->kind != STMT_ENSURES && !is_assume)
-        statement_expressions(s, note_symbol, user);
+        stmt_own_expressions(s, note_symbol, user);
 }
 
 /* --- block index by ticket --- */

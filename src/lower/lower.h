@@ -82,7 +82,7 @@ struct lower_placed {
     const struct layout *layout;
     int bits;
     bool shared;
-    const char *form; /* of a shared layout: shared_form_names; else NULL */
+    const char *form; /* of a shared layout: layout_shared_form_names; else NULL */
 };
 
 /* The registers that hold a scalar or a register tile, in each thread. */

@@ -58,7 +58,7 @@ static struct arrays *arrays_of(struct lower *l)
 
 static enum home home_for(const struct lower *l, const struct array *a)
 {
-    if (own_array_in_memory(l->arrays->uses, a->sym))
+    if (own_arrays_in_memory(l->arrays->uses, a->sym))
         return HOME_LOCAL;
     return is_assigned(l, a->sym) ? HOME_REGISTERS : HOME_VALUES;
 }

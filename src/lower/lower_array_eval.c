@@ -127,7 +127,7 @@ static const struct value **reduced(struct lower *l, const struct expr *e)
     struct line line = type_line(from, e->axis);
     const struct value **v = new_values(l, line.lines);
     for (int64_t i = 0; i < line.lines; i++) {
-        int64_t first = line_first(&line, i);
+        int64_t first = type_line_first(&line, i);
         v[i] = scalar_cast(l, x[first], t);
         for (int64_t k = 1; k < line.count; k++)
             v[i] = value_apply2(l, op, t, v[i], scalar_cast(l, x[first + k * line.step], t));
@@ -143,7 +143,7 @@ static const struct value **scanned(struct lower *l, const struct expr *e)
     struct line line = type_line(type, e->axis);
     const struct value **v = new_values(l, type_elements(type));
     for (int64_t i = 0; i < line.lines; i++) {
-        int64_t at = line_first(&line, i);
+        int64_t at = type_line_first(&line, i);
         const struct value *so_far = value_literal(l, t, op_neutral(e->scan_op, t));
         for (int64_t k = 0; k < line.count; k++, at += line.step) {
             const struct value *one = scalar_cast(l, x[at], t), *before = so_far;

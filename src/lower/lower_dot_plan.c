@@ -195,7 +195,7 @@ static void count_product(void *user, struct expr **at)
 static void count_statement(void *user, struct stmt *s)
 {
     if (s->kind != STMT_ENSURES)
-        statement_expressions(s, count_product, user);
+        stmt_own_expressions(s, count_product, user);
 }
 
 int64_t dot_instructions_in(struct lower *l, const struct stmt *first)

@@ -27,7 +27,7 @@ static void refuse_byte_floats(void *user, struct expr **at)
 static void refuse_statement(void *user, struct stmt *s)
 {
     if (s->kind != STMT_ENSURES)
-        statement_expressions(s, refuse_byte_floats, user);
+        stmt_own_expressions(s, refuse_byte_floats, user);
 }
 
 /* Checks the extents that are known now; a launch checks all. */
@@ -310,7 +310,7 @@ static void check_statement(void *user, struct stmt *s)
         x.array = set;
     if (array && s->value)
         check_elements(&x, &s->sym->type, s->loc, true);
-    statement_expressions(s, check_node, &x);
+    stmt_own_expressions(s, check_node, &x);
 }
 
 bool limits_of_code(struct lower *l)
@@ -389,7 +389,7 @@ static void walk(struct lives *x, struct stmt *first)
         if (s->kind == STMT_ENSURES)
             continue;
         x->now++;
-        statement_expressions(s, touch_expr, x);
+        stmt_own_expressions(s, touch_expr, x);
         if (s->kind == STMT_DECL)
             touch(x, s->sym);
         if (s->kind == STMT_FOR || s->kind == STMT_WHILE) {

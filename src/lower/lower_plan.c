@@ -25,7 +25,7 @@ static void note_dots(struct lower *l)
         const char *where = "dot";
         if (e->loc.source) {
             int line, column;
-            line_starts_find(l->arena, &lines, e->loc, &line, &column);
+            loc_line_starts_find(l->arena, &lines, e->loc, &line, &column);
             where = arena_printf(l->arena, "dot at %d:%d", line, column);
         }
         note_layout(l, NULL, arena_printf(l->arena, "%s, left factor", where), d->a, d->factor);
@@ -40,7 +40,7 @@ static void note_all(struct lower *l)
         const struct planned_shared *t = l->plan->tiles.data[i];
         struct lower_placed placed = {t->sym,  NULL,
                                       t->kept, dtype_table[t->sym->type.dtype].bits,
-                                      true,    shared_form_names[t->form]};
+                                      true,    layout_shared_form_names[t->form]};
         vec_push(l->arena, &l->out->placed, placed);
     }
     for (size_t i = 0; i < l->plan->symbols.count; i++) {

@@ -61,7 +61,7 @@ static void take_assignment(struct meeting *m, const struct stmt *s)
 static void take_statement(struct meeting *m, struct stmt *s)
 {
     m->mentions = 0;
-    statement_expressions(s, take_expression, m);
+    stmt_own_expressions(s, take_expression, m);
     if (s->kind == STMT_ASSIGN)
         take_assignment(m, s);
     m->other |= m->mentions != 0;
@@ -118,7 +118,7 @@ static void note_mentions(void *user, struct stmt *s)
     if (s->kind == STMT_ENSURES)
         return;
     m->at = s;
-    statement_expressions(s, note_mention, m);
+    stmt_own_expressions(s, note_mention, m);
 }
 
 static struct mentions *find_mentions(struct lower *l)
@@ -209,7 +209,7 @@ static void settle(struct lower *l, const struct mentions *mentions, struct sym 
     const struct mention_list *list = mentions_of(mentions, sym);
     for (size_t i = 0; i < list->all.count; i++)
         if (list->all.data[i].own > own)
-            statement_expressions(list->all.data[i].stmt, rename_symbol, &r);
+            stmt_own_expressions(list->all.data[i].stmt, rename_symbol, &r);
     copy->next = last->next;
     last->next = copy;
 }

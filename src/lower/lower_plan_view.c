@@ -57,7 +57,7 @@ int plan_copy_vector(struct lower *l, const struct expr *access, const struct ty
 
 /* --- Through another layout, or straight? --- */
 
-/* Half cycles of a multiprocessor, as convert_costs_usual counts. */
+/* Half cycles of a multiprocessor, as layout_convert_costs_usual counts. */
 enum { SECTOR = 2, INSTRUCTION = 4, WAVEFRONT = 2, WAVEFRONT_BYTES = 128, BARRIER = 60 };
 
 static int64_t access_cost(const struct layout *regs, const struct type *t)

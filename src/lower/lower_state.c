@@ -27,7 +27,7 @@ void lower_line(struct lower *l, struct loc loc)
     if (loc.source != b->source)
         lower_source(l, loc.source);
     int line, column;
-    line_starts_find(l->arena, &b->lines, loc, &line, &column);
+    loc_line_starts_find(l->arena, &b->lines, loc, &line, &column);
     ptx_source_line(&l->b, b->file, (uint32_t)line, (uint32_t)column);
 }
 

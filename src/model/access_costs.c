@@ -122,19 +122,19 @@ static bool see_access(void *user, const struct sim_access *access)
     return true;
 }
 
-void accesses_init(struct accesses *a, struct arena *arena)
+void model_accesses_init(struct accesses *a, struct arena *arena)
 {
     *a = (struct accesses){.arena = arena};
     a->observer = (struct sim_observer){.user = a, .access = see_access};
 }
 
-void accesses_know(struct accesses *a, uint64_t address, uint64_t bytes, int element,
-                   const char *name)
+void model_accesses_know(struct accesses *a, uint64_t address, uint64_t bytes, int element,
+                         const char *name)
 {
     vec_push(a->arena, &a->arrays, ((struct accessed_array){address, bytes, element, name}));
 }
 
-void accesses_move(struct accesses *a, struct access_costs *out)
+void model_accesses_move(struct accesses *a, struct access_costs *out)
 {
     out->count = a->list.count;
     out->data = arena_array(a->arena, struct access_cost, out->count + 1);
@@ -144,7 +144,7 @@ void accesses_move(struct accesses *a, struct access_costs *out)
     }
 }
 
-void accesses_add(struct accesses *a, const struct access_costs *seen, double times)
+void model_accesses_add(struct accesses *a, const struct access_costs *seen, double times)
 {
     for (size_t i = 0; i < seen->count; i++) {
         struct access_cost *sum = &a->list.data[i].launch;

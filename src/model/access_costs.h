@@ -55,18 +55,18 @@ struct accesses {
     size_t next; /* where the search for the next access begins */
 };
 
-void accesses_init(struct accesses *a, struct arena *arena);
+void model_accesses_init(struct accesses *a, struct arena *arena);
 /* Declares the elements of an address range: loads and stores there count in such elements, even
  * if the PTX has words of several of them. */
-void accesses_know(struct accesses *a, uint64_t address, uint64_t bytes, int element,
-                   const char *name);
+void model_accesses_know(struct accesses *a, uint64_t address, uint64_t bytes, int element,
+                         const char *name);
 /* The costs since the last call, by access. */
 struct access_costs {
     struct access_cost *data;
     size_t count;
 };
-void accesses_move(struct accesses *a, struct access_costs *out);
+void model_accesses_move(struct accesses *a, struct access_costs *out);
 /* Adds them, multiplied by `times`, the number of blocks that the simulated one represents. */
-void accesses_add(struct accesses *a, const struct access_costs *seen, double times);
+void model_accesses_add(struct accesses *a, const struct access_costs *seen, double times);
 
 #endif

@@ -23,12 +23,13 @@ static double flops_in_cycle(const struct gpu *g, enum block_unit unit)
     return g->f32;
 }
 
-struct block_rates block_rates_of(const struct gpu *g, enum block_unit unit, bool by_warpgroups)
+struct block_rates model_block_rates_of(const struct gpu *g, enum block_unit unit,
+                                        bool by_warpgroups)
 {
     double hertz = 1e6 * g->clock, cycle = flops_in_cycle(g, unit);
     double share = unit == UNIT_FMA || cycle <= 0 ? fma_share
                    : by_warpgroups                ? warpgroup_share
-                                                  : gpu_capability_of(g)->kernel_share;
+                                                  : target_gpu_capability_of(g)->kernel_share;
     double l2 = g->l2[2] * hertz;
     return (struct block_rates){
         .multiprocessors = g->multiprocessors,
@@ -36,7 +37,7 @@ struct block_rates block_rates_of(const struct gpu *g, enum block_unit unit, boo
         .l2 = l2_share * l2,
         .memory = memory_share * 1e9 * g->bandwidth,
         .add = add_share * l2,
-        .step = gpu_capability_of(g)->memory / hertz,
+        .step = target_gpu_capability_of(g)->memory / hertz,
         .launch = launch_seconds,
         .meeting = meeting_seconds,
     };
@@ -49,7 +50,7 @@ static double wave_time(const struct block_rates *r, const struct launch_work *w
     return fmax(fmax(share * w->flops / r->flops, share * w->moved / r->l2), w->steps * r->step);
 }
 
-double block_time(const struct block_rates *r, const struct launch_work *w)
+double model_block_time(const struct block_rates *r, const struct launch_work *w)
 {
     double resident = w->resident > 0 ? w->resident : 1, places = resident * r->multiprocessors;
     double waves = floor(w->blocks / places), rest = w->blocks - waves * places;

@@ -29,9 +29,10 @@ enum block_unit { UNIT_FMA, UNIT_F64, UNIT_TF32, UNIT_F16, UNIT_I8, UNIT_FP8 };
 
 /* Returns the rates of a GPU for products on a unit. by_warpgroups: the instructions are those of
  * warpgroups, which alone have all matrix units of some GPUs. */
-struct block_rates block_rates_of(const struct gpu *g, enum block_unit unit, bool by_warpgroups);
+struct block_rates model_block_rates_of(const struct gpu *g, enum block_unit unit,
+                                        bool by_warpgroups);
 
 /* Returns the seconds of a launch. */
-double block_time(const struct block_rates *r, const struct launch_work *n);
+double model_block_time(const struct block_rates *r, const struct launch_work *n);
 
 #endif

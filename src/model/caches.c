@@ -7,7 +7,7 @@
 
 /* --- least recently used --- */
 
-void lru_init(struct lru *c, struct arena *a, double room, uint32_t most)
+void model_lru_init(struct lru *c, struct arena *a, double room, uint32_t most)
 {
     *c = (struct lru){.room = room, .capacity = most, .bucket_count = 1024};
     while (c->bucket_count < most)
@@ -52,7 +52,7 @@ static void evict(struct lru *c)
     c->free = i;
 }
 
-struct lru_entry *lru_touch(struct lru *c, uint64_t key, double weight, bool *found)
+struct lru_entry *model_lru_touch(struct lru *c, uint64_t key, double weight, bool *found)
 {
     uint32_t *bucket = bucket_of(c, key), i = *bucket;
     while (i && c->entries[i].key != key)
@@ -78,7 +78,7 @@ struct lru_entry *lru_touch(struct lru *c, uint64_t key, double weight, bool *fo
     return e;
 }
 
-double lru_marked(const struct lru *c)
+double model_lru_marked(const struct lru *c)
 {
     double sum = 0;
     for (uint32_t i = c->entries[0].next; i; i = c->entries[i].next)
@@ -97,14 +97,14 @@ struct replay {
     struct lru seen; /* sectors of a slice, never evicted: those counted as touched */
 };
 
-unsigned l2_array_of(uint64_t address)
+unsigned model_l2_array_of(uint64_t address)
 {
     return (unsigned)(address >> SIM_OFFSET_BITS) % MOST_ARRAYS;
 }
 
 static unsigned array_of(uint64_t line)
 {
-    return l2_array_of(line * GPU_LINE_BYTES);
+    return model_l2_array_of(line * GPU_LINE_BYTES);
 }
 
 /* Returns the sectors of the line that are in the cache, and puts all of the entry's sectors
@@ -113,7 +113,7 @@ static unsigned touch_line(struct replay *r, const struct stream_entry *e)
 {
     bool found, common = r->share->common >> array_of(e->line) & 1;
     double weight = common ? (double)GPU_LINE_BYTES / r->share->resident : GPU_LINE_BYTES;
-    struct lru_entry *line = lru_touch(&r->l1, e->line, weight, &found);
+    struct lru_entry *line = model_lru_touch(&r->l1, e->line, weight, &found);
     unsigned there = line->mark;
     line->mark |= e->sectors;
     return there;
@@ -125,7 +125,7 @@ static void touch_slice(struct replay *r, const struct stream_entry *e, unsigned
     struct touched *t = &r->out->touched[slice][array_of(e->line)];
     bool found;
     struct lru_entry *line =
-        lru_touch(&r->seen, e->line * TIME_SLICES + (uint64_t)slice, 1, &found);
+        model_lru_touch(&r->seen, e->line * TIME_SLICES + (uint64_t)slice, 1, &found);
     bool store = e->kind == STREAM_STORE || e->kind == STREAM_UPDATE;
     unsigned new = sectors & ~line->mark >> (store ? 4 : 0) & 15;
     line->mark |= sectors << (store ? 4 : 0);
@@ -193,20 +193,20 @@ static void load_common(struct replay *r)
     }
 }
 
-void l1_replay(struct arena *a, const struct stream_block *b, const struct l1_share *share,
-               struct l1_result *out)
+void model_l1_replay(struct arena *a, const struct stream_block *b, const struct l1_share *share,
+                     struct l1_result *out)
 {
     struct replay r = {
         .share = share, .out = out, .block = b, .at = arena_array(a, size_t, b->warps)};
     double room = share->room > GPU_LINE_BYTES ? share->room : GPU_LINE_BYTES;
     *out = (struct l1_result){0};
-    lru_init(&r.l1, a, room,
-             (uint32_t)(room / GPU_LINE_BYTES) * (share->common ? (uint32_t)share->resident : 1) +
-                 2);
+    model_lru_init(
+        &r.l1, a, room,
+        (uint32_t)(room / GPU_LINE_BYTES) * (share->common ? (uint32_t)share->resident : 1) + 2);
     if (share->common)
         load_common(&r);
     size_t lines = lines_of(b);
-    lru_init(&r.seen, a, 1e18, (uint32_t)(lines < 1u << 18 ? lines + 1 : 1u << 18));
+    model_lru_init(&r.seen, a, 1e18, (uint32_t)(lines < 1u << 18 ? lines + 1 : 1u << 18));
     for (bool waiting = true; waiting;) {
         bool any = true;
         while (any) {
@@ -245,7 +245,7 @@ static void find_loaded(const struct stream_block *b, struct loaded *of)
         }
 }
 
-uint32_t l1_common(const struct stream_block *x, const struct stream_block *y)
+uint32_t model_l1_common(const struct stream_block *x, const struct stream_block *y)
 {
     struct loaded of[2][MOST_ARRAYS] = {0};
     uint32_t common = 0;
@@ -323,7 +323,7 @@ static void touch_piece(struct l2_run *r, int64_t block, const struct l2_piece *
     if (weight == 0)
         return;
     bool found;
-    struct lru_entry *e = lru_touch(&r->cache, key, weight, &found);
+    struct lru_entry *e = model_lru_touch(&r->cache, key, weight, &found);
     if (!found)
         e->since = now;
     r->asked += x->loaded;
@@ -432,19 +432,19 @@ static void choose_blocks(struct l2_run *r, int64_t blocks)
  * too few to fill L2; the others then fill it with the same share of dirty lines. */
 static double left_dirty(const struct l2_run *r, bool others)
 {
-    double marked = lru_marked(&r->cache), room = r->g->room;
+    double marked = model_lru_marked(&r->cache), room = r->g->room;
     if (others && r->cache.held > 0 && r->cache.held < room)
         marked *= room / r->cache.held;
     return fmin(marked, r->out->written);
 }
 
-void l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out)
+void model_l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out)
 {
     struct l2_run r = {.g = g, .out = out};
     int64_t blocks = g->extent[0] * g->extent[1] * g->extent[2];
     choose_blocks(&r, blocks);
     *out = (struct l2_result){0};
-    lru_init(&r.cache, a, g->room, 1u << 17);
+    model_lru_init(&r.cache, a, g->room, 1u << 17);
     begin_all(&r, a);
     while (r.count > 0) {
         step(&r, &r.heap[0]);

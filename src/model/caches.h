@@ -25,11 +25,11 @@ struct lru {
     uint32_t *buckets, bucket_count, used, free, capacity;
     double room, held;
 };
-void lru_init(struct lru *c, struct arena *a, double room, uint32_t most);
+void model_lru_init(struct lru *c, struct arena *a, double room, uint32_t most);
 /* Returns the entry of a key and makes it the latest; *found: it was in the cache. Evicts other
  * entries to make room. */
-struct lru_entry *lru_touch(struct lru *c, uint64_t key, double weight, bool *found);
-double lru_marked(const struct lru *c); /* sum of the marks of the entries in the cache */
+struct lru_entry *model_lru_touch(struct lru *c, uint64_t key, double weight, bool *found);
+double model_lru_marked(const struct lru *c); /* sum of the marks of the entries in the cache */
 
 /* --- L1 --- */
 
@@ -58,10 +58,10 @@ struct l1_share {
     int resident;
     uint32_t common;
 };
-void l1_replay(struct arena *a, const struct stream_block *b, const struct l1_share *share,
-               struct l1_result *out);
+void model_l1_replay(struct arena *a, const struct stream_block *b, const struct l1_share *share,
+                     struct l1_result *out);
 /* Returns the bits of the arrays of which both blocks load the same lines and store none. */
-uint32_t l1_common(const struct stream_block *x, const struct stream_block *y);
+uint32_t model_l1_common(const struct stream_block *x, const struct stream_block *y);
 
 /* --- L2 --- */
 
@@ -91,11 +91,11 @@ struct l2_grid {
     uint32_t own_arrays;
 };
 /* Returns the number, below MOST_ARRAYS, of the array that an address is in. */
-unsigned l2_array_of(uint64_t address);
+unsigned model_l2_array_of(uint64_t address);
 /* Takes a block that was run: the first of its set, then others, which tell how its pieces move.
- * Call l2_pieces_finish after the last. l2_pieces.c */
-void l2_pieces_take(struct l2_grid *g, const int64_t at[3], const struct l1_result *l1);
-void l2_pieces_finish(struct l2_grid *g);
+ * Call model_l2_pieces_finish after the last. l2_pieces.c */
+void model_l2_pieces_take(struct l2_grid *g, const int64_t at[3], const struct l1_result *l1);
+void model_l2_pieces_finish(struct l2_grid *g);
 
 struct l2_result {
     double read, written; /* bytes, of memory */
@@ -105,6 +105,6 @@ struct l2_result {
      * requested: the blocks wait for it in both cases. */
     double awaited;
 };
-void l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out);
+void model_l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out);
 
 #endif

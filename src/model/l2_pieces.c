@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-void l2_pieces_take(struct l2_grid *g, const int64_t at[3], const struct l1_result *l1)
+void model_l2_pieces_take(struct l2_grid *g, const int64_t at[3], const struct l1_result *l1)
 {
     int set = at[2] < g->sets ? (int)at[2] : g->sets - 1;
     int64_t from[3] = {at[0], at[1], at[2] - set};
@@ -98,7 +98,7 @@ static void join_passed(struct l2_grid *g)
     }
 }
 
-void l2_pieces_finish(struct l2_grid *g)
+void model_l2_pieces_finish(struct l2_grid *g)
 {
     share_steps(g);
     join_passed(g);

@@ -103,14 +103,14 @@ static double latency_of(struct pace *p, const struct ptx_instruction *ins, cons
     switch ((int)ins->op) {
     case PTX_DIV:
     case PTX_REM: return 8 * l->special;
-    default: return work_is_special(ins) ? l->special : l->arithmetic;
+    default: return model_work_is_special(ins) ? l->special : l->arithmetic;
     }
 }
 
 static double matrix_cycles(const struct pace *p, const struct ptx_instruction *ins)
 {
     enum matrix_unit unit;
-    double flops = matrix_flops(ins, &unit);
+    double flops = model_matrix_flops(ins, &unit);
     return flops > 0 && p->l->matrix_rate[unit] > 0 ? flops / p->l->matrix_rate[unit] : 0;
 }
 
@@ -192,7 +192,7 @@ static double operands_ready(const struct pace *p, const struct ptx_instruction 
 static void pace_product(struct pace *p, const struct ptx_instruction *ins)
 {
     enum matrix_unit unit;
-    double flops = matrix_flops(ins, &unit) * WARPGROUP, when = operands_ready(p, ins);
+    double flops = model_matrix_flops(ins, &unit) * WARPGROUP, when = operands_ready(p, ins);
     p->issued += 1;
     p->latest = fmax(p->latest, when);
     if (flops > 0 && p->l->product_rate[unit] > 0)
@@ -224,7 +224,7 @@ static void pace_instruction(struct pace *p, const struct ptx_instruction *ins,
         p->issued += 1;
     if (kind == SIM_KIND_MATRIX)
         p->matrix += matrix_cycles(p, ins);
-    if (p->warpgroup && work_is_special(ins))
+    if (p->warpgroup && model_work_is_special(ins))
         p->special += p->l->special_interval;
     p->lsu += n->wavefronts / n->executions;
     if (ins->op == PTX_CP_ASYNC) {
@@ -279,17 +279,17 @@ static double walk(struct arena *a, const struct ptx_function *f, const struct p
     return p->sum;
 }
 
-double latency_of_block(struct arena *a, const struct ptx_function *f, const struct paced *of,
-                        const struct latencies *l, int warps)
+double model_latency_of_block(struct arena *a, const struct ptx_function *f, const struct paced *of,
+                              const struct latencies *l, int warps)
 {
     struct pace p = {.l = l, .warps = warps, .executing = warps};
     return walk(a, f, of, NULL, &p);
 }
 
-double latency_of_warpgroup(struct arena *a, const struct ptx_function *f, const struct paced *of,
-                            const struct latencies *l, int warps)
+double model_latency_of_warpgroup(struct arena *a, const struct ptx_function *f,
+                                  const struct paced *of, const struct latencies *l, int warps)
 {
     struct pace p = {.l = l, .warps = WARPGROUP, .executing = warps, .warpgroup = true};
     /* The first copy of a block comes from L2 or memory; the producer is ahead with the others. */
-    return walk(a, f, of, product_paths(a, f), &p) + l->missed_l1 + l->copy_to_shared;
+    return walk(a, f, of, model_product_paths(a, f), &p) + l->missed_l1 + l->copy_to_shared;
 }

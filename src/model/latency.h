@@ -29,17 +29,17 @@ struct paced {
 
 /* Returns the cycles of a block with `warps` warps. `of` has an entry for each statement of the
  * body. */
-double latency_of_block(struct arena *a, const struct ptx_function *f, const struct paced *of,
-                        const struct latencies *l, int warps);
+double model_latency_of_block(struct arena *a, const struct ptx_function *f, const struct paced *of,
+                              const struct latencies *l, int warps);
 
 /* Returns the cycles of one warpgroup, of a block in which `warps` warps issue products of
  * warpgroups, if the others of the block do nothing meanwhile and all copies are there in time except
  * the first. Only code on a path through such a product counts, so the role that copies does not. */
-double latency_of_warpgroup(struct arena *a, const struct ptx_function *f, const struct paced *of,
-                            const struct latencies *l, int warps);
+double model_latency_of_warpgroup(struct arena *a, const struct ptx_function *f,
+                                  const struct paced *of, const struct latencies *l, int warps);
 
 /* Returns, for each statement of the body, if it is on a path through a product of warpgroups.
  * product_paths.c */
-const bool *product_paths(struct arena *a, const struct ptx_function *f);
+const bool *model_product_paths(struct arena *a, const struct ptx_function *f);
 
 #endif

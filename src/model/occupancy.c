@@ -9,7 +9,7 @@
 
 enum { WARP = 32 };
 
-struct occupancy_limits occupancy_limits_of(const struct target *t, int multiprocessors)
+struct occupancy_limits model_occupancy_limits_of(const struct target *t, int multiprocessors)
 {
     return (struct occupancy_limits){.multiprocessors = multiprocessors,
                                      .shared = t->shared_of_sm,
@@ -18,8 +18,8 @@ struct occupancy_limits occupancy_limits_of(const struct target *t, int multipro
                                      .blocks = t->blocks_of_sm};
 }
 
-void occupancy_find(const struct occupancy_limits *has, const struct block_needs *needs,
-                    struct occupancy *out)
+void model_occupancy_find(const struct occupancy_limits *has, const struct block_needs *needs,
+                          struct occupancy *out)
 {
     int64_t warps = (needs->threads + WARP - 1) / WARP;
     int64_t of_warp = (int64_t)needs->registers * WARP;
@@ -42,10 +42,10 @@ void occupancy_find(const struct occupancy_limits *has, const struct block_needs
     out->blocks = (int)out->by[out->limiter];
 }
 
-int occupancy_blocks(const struct occupancy_limits *has, const struct block_needs *needs)
+int model_occupancy_blocks(const struct occupancy_limits *has, const struct block_needs *needs)
 {
     struct occupancy found;
-    occupancy_find(has, needs, &found);
+    model_occupancy_find(has, needs, &found);
     return found.blocks;
 }
 
@@ -54,9 +54,9 @@ int occupancy_blocks(const struct occupancy_limits *has, const struct block_need
  * multiprocessor has schedulers (4), and to a lesser degree every missing warp that could hide
  * latencies; and small tiles, which read memory more often: by the square root of the registers
  * that hold a block's results. */
-double occupancy_cost(const struct occupancy_limits *has, const struct block_needs *needs)
+double model_occupancy_cost(const struct occupancy_limits *has, const struct block_needs *needs)
 {
-    int resident = occupancy_blocks(has, needs);
+    int resident = model_occupancy_blocks(has, needs);
     double held = (double)needs->registers * needs->threads;
     double tiles = 1 + 64 / sqrt(held > 1 ? held : 1);
     if (has->multiprocessors == 0 || needs->blocks <= 0)

@@ -11,7 +11,7 @@ struct occupancy_limits {
     int registers, threads;
     int blocks;
 };
-struct occupancy_limits occupancy_limits_of(const struct target *t, int multiprocessors);
+struct occupancy_limits model_occupancy_limits_of(const struct target *t, int multiprocessors);
 struct block_needs {
     int64_t shared; /* bytes */
     int registers;  /* of a thread */
@@ -25,12 +25,12 @@ struct occupancy {
     int blocks;                /* the least of these */
     enum occupancy_by limiter; /* whose that is */
 };
-void occupancy_find(const struct occupancy_limits *has, const struct block_needs *needs,
-                    struct occupancy *out);
+void model_occupancy_find(const struct occupancy_limits *has, const struct block_needs *needs,
+                          struct occupancy *out);
 /* Returns the number of blocks that a multiprocessor holds at the same time; 0: none fits. */
-int occupancy_blocks(const struct occupancy_limits *has, const struct block_needs *needs);
+int model_occupancy_blocks(const struct occupancy_limits *has, const struct block_needs *needs);
 /* Returns a cost that is lower for candidates that are likely to be faster (occupancy.c). Only
  * for the order of trying. */
-double occupancy_cost(const struct occupancy_limits *has, const struct block_needs *needs);
+double model_occupancy_cost(const struct occupancy_limits *has, const struct block_needs *needs);
 
 #endif

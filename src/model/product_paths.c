@@ -62,7 +62,7 @@ static bool mark_after(const struct ptx_function *f, bool *after)
     return changed;
 }
 
-const bool *product_paths(struct arena *a, const struct ptx_function *f)
+const bool *model_product_paths(struct arena *a, const struct ptx_function *f)
 {
     bool *before = arena_array(a, bool, f->body.count + 1);
     bool *after = arena_array(a, bool, f->body.count + 1);

@@ -93,7 +93,7 @@ static bool see_async(void *user, const struct sim_async_event *e)
     return true;
 }
 
-void streams_init(struct streams *s, struct arena *arena)
+void model_streams_init(struct streams *s, struct arena *arena)
 {
     *s = (struct streams){.arena = arena};
     s->observer = (struct sim_observer){.user = s,
@@ -103,7 +103,7 @@ void streams_init(struct streams *s, struct arena *arena)
                                         .async = see_async};
 }
 
-void streams_clear(struct streams *s)
+void model_streams_clear(struct streams *s)
 {
     s->block = NULL;
     s->multiplying = 0;

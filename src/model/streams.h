@@ -41,8 +41,8 @@ struct streams {
     size_t latest;
 };
 
-void streams_init(struct streams *s, struct arena *arena);
+void model_streams_init(struct streams *s, struct arena *arena);
 /* Discards the records before the next block. */
-void streams_clear(struct streams *s);
+void model_streams_clear(struct streams *s);
 
 #endif

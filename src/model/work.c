@@ -9,7 +9,7 @@ static void add_range(struct range *r, double low, double middle, double high)
     r->high += high;
 }
 
-double matrix_flops(const struct ptx_instruction *ins, enum matrix_unit *unit)
+double model_matrix_flops(const struct ptx_instruction *ins, enum matrix_unit *unit)
 {
     double flops = sim_flops_of_matrix(ins);
     if (flops == 0)
@@ -28,7 +28,7 @@ static void add_matrix(struct work *w, const struct ptx_instruction *ins, double
 {
     int m, n, k;
     enum matrix_unit unit;
-    double flops = matrix_flops(ins, &unit) * count;
+    double flops = model_matrix_flops(ins, &unit) * count;
     if (flops == 0)
         return;
     w->flops += flops;
@@ -92,7 +92,7 @@ static void add_memory(struct work *w, const struct ptx_instruction *ins,
     w->wavefronts_ideal_written += (double)n->shared_wavefronts_ideal * times;
 }
 
-bool work_is_special(const struct ptx_instruction *ins)
+bool model_work_is_special(const struct ptx_instruction *ins)
 {
     switch ((int)ins->op) {
     case PTX_RCP:
@@ -107,14 +107,14 @@ bool work_is_special(const struct ptx_instruction *ins)
     }
 }
 
-void work_add(struct work *w, const struct ptx_instruction *ins, const struct sim_counts *n,
-              const struct sim_counts *merged, bool has_partners, double times)
+void model_work_add(struct work *w, const struct ptx_instruction *ins, const struct sim_counts *n,
+                    const struct sim_counts *merged, bool has_partners, double times)
 {
     enum sim_instruction_kind kind = sim_kind_of(ins);
     double warps = (double)n->warp_instructions * times;
     if (is_arithmetic(kind))
         add_arithmetic(w, ins, kind, n, times);
-    w->special += work_is_special(ins) ? warps : 0;
+    w->special += model_work_is_special(ins) ? warps : 0;
     if (kind == SIM_KIND_MATRIX)
         add_matrix(w, ins, warps);
     if (n->shared_loads + n->shared_stores + n->shared_atomics + n->global_requests +

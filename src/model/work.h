@@ -14,7 +14,7 @@ enum matrix_unit { MATRIX_F64, MATRIX_TF32, MATRIX_F16, MATRIX_I8, MATRIX_FP8, M
 
 /* Returns the operations of a matrix instruction for one warp and gives its unit; 0: it is
  * another instruction. */
-double matrix_flops(const struct ptx_instruction *ins, enum matrix_unit *unit);
+double model_matrix_flops(const struct ptx_instruction *ins, enum matrix_unit *unit);
 
 /* The work of everything simulated, each block multiplied by the number that it represents; or
  * of one block. */
@@ -38,10 +38,10 @@ struct work {
 };
 
 /* Returns true for an instruction of the units for special functions. */
-bool work_is_special(const struct ptx_instruction *ins);
+bool model_work_is_special(const struct ptx_instruction *ins);
 
 /* Adds the counts of one instruction, multiplied by `times`. */
-void work_add(struct work *w, const struct ptx_instruction *ins, const struct sim_counts *n,
-              const struct sim_counts *merged, bool has_partners, double times);
+void model_work_add(struct work *w, const struct ptx_instruction *ins, const struct sim_counts *n,
+                    const struct sim_counts *merged, bool has_partners, double times);
 
 #endif

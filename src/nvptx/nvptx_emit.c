@@ -453,7 +453,7 @@ static bool has_type(struct ptx_target t, enum dtype type)
     if (type == DT_NONE)
         return true;
     if (is_byte_float(type))
-        return gpu_has(t.number, TARGET_BYTE_FLOATS);
+        return target_number_has(t.number, TARGET_BYTE_FLOATS);
     return t.number >= 80 || !(is_half(type) || type == DT_TF32);
 }
 
@@ -533,7 +533,7 @@ static void line(struct nvptx *n, struct loc where)
     if (!n->function->lines || !where.source)
         return;
     struct nvptx_file *file = file_of(n, where.source);
-    line_starts_find(n->arena, &file->starts, where, &number, &column);
+    loc_line_starts_find(n->arena, &file->starts, where, &number, &column);
     ptx_source_line(&n->build, file->number, (uint32_t)number, (uint32_t)column);
 }
 

@@ -14,7 +14,7 @@
 
 static inline bool nvptx_has(const struct nvptx_scalars *out, enum target_feature feature)
 {
-    return gpu_has(out->build->module->target.number, feature);
+    return target_number_has(out->build->module->target.number, feature);
 }
 
 /* yes where p, else no; of PTX type `type`. */

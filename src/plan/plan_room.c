@@ -61,7 +61,7 @@ static void number_list(struct numbering *n, struct stmt *first, int end)
         if (loops && end == 0)
             inner = number + count_list(s->init) + count_list(s->body) + count_list(s->step);
         struct use_walk w = {r, inner ? inner : number};
-        statement_expressions(s, use_expr, &w);
+        stmt_own_expressions(s, use_expr, &w);
         if (s->kind == STMT_DECL && s->value)
             use_symbol(&w, s->sym);
         if (s->kind == STMT_EFFECT && s->value->op == OP_ASYNC_WAIT)

@@ -263,7 +263,7 @@ void plan_units(struct plan_context *c)
     struct plan_stmts stmts = plan_statements(u.arena, c->kernel);
     struct plan_dot_uses dots = plan_find_dots(u.arena, c->kernel, &stmts);
     for (size_t i = 0; i < stmts.list.count; i++)
-        statement_expressions((struct stmt *)stmts.list.data[i].s, refuse_own, &u);
+        stmt_own_expressions((struct stmt *)stmts.list.data[i].s, refuse_own, &u);
     for (size_t i = 0; i < dots.list.count; i++) {
         struct plan_dot_use *dot = &dots.list.data[i];
         if (dot->e->by) {

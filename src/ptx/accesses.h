@@ -22,7 +22,7 @@ struct access {
     uint16_t loops; /* nesting depth; or ACCESS_LOOPS_UNKNOWN */
 };
 enum { ACCESS_LOOPS_UNKNOWN = UINT16_MAX };
-int access_by_line(const void *left, const void *right); /* for qsort */
+int ptx_access_by_line(const void *left, const void *right); /* for qsort */
 
 /* Describes the memory access of an instruction. Returns false if the instruction accesses no
  * memory of these spaces (parameters and constants do not count). Leaves `line` and `loops` at

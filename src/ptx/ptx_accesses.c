@@ -43,7 +43,7 @@ static bool fill(struct access *out, enum access_kind kind, enum access_space sp
     return true;
 }
 
-int access_by_line(const void *left, const void *right)
+int ptx_access_by_line(const void *left, const void *right)
 {
     const struct access *a = left, *b = right;
     return (a->line > b->line) - (a->line < b->line);

@@ -217,7 +217,7 @@ static void unknown_target(struct ptx_parser *p, struct loc where, const char *n
                                    : arena_printf(p->arena, "sm_%d", t->number);
     }
     diag_error(p->diag, where, "unknown target `%s`", name);
-    const char *near = nearest_name(name, known, count);
+    const char *near = text_nearest(name, known, count);
     if (near)
         diag_note(p->diag, where, "the nearest is %s", near);
 }

@@ -314,7 +314,7 @@ static void unknown_instruction(struct ptx_parser *p, struct loc where, const st
         return;
     }
     diag_error(p->diag, where, "unknown instruction `%s`", name);
-    const char *near = nearest_name(name, names, PTX_OP_COUNT);
+    const char *near = text_nearest(name, names, PTX_OP_COUNT);
     if (near)
         diag_note(p->diag, where, "the nearest is `%s`", near);
 }
@@ -327,7 +327,7 @@ static void unknown_modifier(struct ptx_parser *p, struct loc where, const struc
         names[i] = ptx_mods[i].text;
     const char *name = arena_string(p->arena, word->text, word->length);
     diag_error(p->diag, where, "unknown modifier `.%s` of `%s`", name, ptx_ops[op].name);
-    const char *near = nearest_name(name, names, MOD_COUNT);
+    const char *near = text_nearest(name, names, MOD_COUNT);
     if (near)
         diag_note(p->diag, where, "the nearest is `.%s`", near);
 }

@@ -130,7 +130,7 @@ void ptx_unknown_name(struct ptx_parser *p, struct loc where, const char *name)
         collect(&scope->names, known, MOST, &count);
     collect(&p->globals, known, MOST, &count);
     diag_error(p->diag, where, "unknown name `%s`", name);
-    const char *near = nearest_name(name, known, count);
+    const char *near = text_nearest(name, known, count);
     if (near)
         diag_note(p->diag, where, "the nearest is `%s`", near);
 }

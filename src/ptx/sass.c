@@ -526,7 +526,7 @@ const char *sass_read(struct arena *a, const void *data, size_t length,
         if (is_wanted(&c, c.sections[i].name))
             read_function(&c, i);
     if (c.list.count)
-        qsort(c.list.data, c.list.count, sizeof *c.list.data, access_by_line);
+        qsort(c.list.data, c.list.count, sizeof *c.list.data, ptx_access_by_line);
     *out = (struct sass){.target = target_of(&c),
                          .assembler = assembler_of(&c),
                          .list = c.list.data,

@@ -493,7 +493,7 @@ static void list_accesses(struct finder *f)
     if (all.count == 0)
         return;
     qsort(f->accesses, all.count, sizeof *f->accesses, by_instruction);
-    qsort(f->by_line, all.count, sizeof *f->by_line, access_by_line);
+    qsort(f->by_line, all.count, sizeof *f->by_line, ptx_access_by_line);
 }
 
 static bool is_exact(const struct sim_bounds *b)

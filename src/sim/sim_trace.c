@@ -14,7 +14,7 @@ enum {
     MOST_VALUES = 64 << 20   /* bytes */
 };
 
-const char *const trace_kinds[TRACE_KIND_COUNT] = {
+const char *const sim_trace_kinds[TRACE_KIND_COUNT] = {
 #define X(id, name) name,
     SIM_TRACE_KINDS(X)
 #undef X
@@ -90,7 +90,7 @@ static void place_shared(struct sim_trace *t)
                                             .at = (uint32_t)t->allocated.data[i].address}));
 }
 
-struct trace_memory *trace_array_at(const struct sim_trace *t, uint64_t address)
+struct trace_memory *sim_trace_array_at(const struct sim_trace *t, uint64_t address)
 {
     const struct number_entry *e = number_map_find(&t->array_of, address >> SIM_OFFSET_BITS);
     return e ? &t->arrays.data[e->value - 1] : NULL;
@@ -102,7 +102,7 @@ static bool trace_address(const struct sim_trace *t, enum sim_space space, uint6
     *at = (uint32_t)address;
     if (space == SIM_SHARED)
         return true;
-    const struct trace_memory *m = trace_array_at(t, address);
+    const struct trace_memory *m = sim_trace_array_at(t, address);
     if (m)
         *at = m->at + (uint32_t)(address & ((UINT64_C(1) << SIM_OFFSET_BITS) - 1));
     return m;
@@ -117,7 +117,7 @@ static bool see_launch(void *user, const struct ptx_function *kernel, const unsi
     memcpy(t->grid, grid, sizeof t->grid);
     memcpy(t->block, block, sizeof t->block);
     t->number = b[0] + (int64_t)grid[0] * (b[1] + (int64_t)grid[1] * b[2]);
-    trace_find_loops(t);
+    sim_trace_find_loops(t);
     place_arrays(t);
     return true;
 }
@@ -175,7 +175,7 @@ static void flush(struct sim_trace *t, int warp)
     add_event(t, &e, p->site);
 }
 
-uint32_t trace_add_event(struct sim_trace *t, int warp, const struct trace_event *e, int site)
+uint32_t sim_trace_add_event(struct sim_trace *t, int warp, const struct trace_event *e, int site)
 {
     struct trace_event own = *e;
     flush(t, warp);
@@ -186,8 +186,8 @@ uint32_t trace_add_event(struct sim_trace *t, int warp, const struct trace_event
 /* Adds an event of an instruction that does not access memory. */
 static uint32_t add_plain(struct sim_trace *t, const struct sim_place *at, struct trace_event e)
 {
-    int site = trace_site(t, at, false, SIM_GLOBAL, 0, 0, (enum trace_kind)e.kind);
-    return trace_add_event(t, at->warp, &e, site);
+    int site = sim_trace_site(t, at, false, SIM_GLOBAL, 0, 0, (enum trace_kind)e.kind);
+    return sim_trace_add_event(t, at->warp, &e, site);
 }
 
 /* --- accesses --- */
@@ -302,7 +302,7 @@ static bool has_values(const struct sim_trace *t, const struct sim_access *a)
     if (a->kind != SIM_READ)
         return true;
     const struct trace_memory *m =
-        a->space == SIM_GLOBAL ? trace_array_at(t, a->address[__builtin_ctz(a->mask)]) : NULL;
+        a->space == SIM_GLOBAL ? sim_trace_array_at(t, a->address[__builtin_ctz(a->mask)]) : NULL;
     return m && !a->group && (m->initial < 0 || m->written || !reads_initial(t, a, m));
 }
 
@@ -376,19 +376,19 @@ static bool see_access(void *user, const struct sim_access *a)
     if (a->kind != SIM_READ)
         flush(t, a->at.warp);
     if (a->kind != SIM_READ && a->space == SIM_GLOBAL)
-        trace_array_at(t, a->address[__builtin_ctz(a->mask)])->written = true;
+        sim_trace_array_at(t, a->address[__builtin_ctz(a->mask)])->written = true;
     e.flags |=
         (uint8_t)((a->group ? TRACE_COPY : 0) | (a->past_l1 ? TRACE_PAST_L1 : 0) |
                   (a->matrix != SIM_LANEWISE ? TRACE_MATRIX : 0) |
                   (a->kind == SIM_READ && a->undefined && a->undefined->any ? TRACE_UNDEFINED : 0));
     find_cost(a, &e);
-    int site = trace_site(t, &a->at, true, a->space, a->bytes, e.base, (enum trace_kind)e.kind);
+    int site = sim_trace_site(t, &a->at, true, a->space, a->bytes, e.base, (enum trace_kind)e.kind);
     uint32_t event = add_event(t, &e, site), row;
     if (event == TRACE_NO_EVENT)
         return true;
     keep_values(t, a, event);
     if (t->settings.why && a->space == SIM_GLOBAL && a->kind != SIM_WRITE)
-        trace_note_writers(t, a, event);
+        sim_trace_note_writers(t, a, event);
     keep_served(t, a, event);
     struct trace_copy *copy = a->group ? copy_of(t, a->group, &row) : NULL;
     if (copy)
@@ -513,7 +513,7 @@ static void compute(struct sim_trace *t, const struct sim_step *step, enum trace
                 line->line == p->line->line && line->column == p->line->column;
     t->flops += flops;
     if (!same || p->flops + flops > UINT32_MAX) {
-        int site = trace_site(t, at, false, SIM_GLOBAL, 0, 0, kind);
+        int site = sim_trace_site(t, at, false, SIM_GLOBAL, 0, 0, kind);
         flush(t, at->warp);
         *p = (struct trace_pending){.line = line, .mask = step->mask, .kind = (uint8_t)kind};
         p->site = (uint16_t)(site < 0 ? 0 : site);
@@ -568,7 +568,7 @@ static bool see_step(void *user, const struct sim_step *step)
     if (t->settings.from && t->time == t->settings.from)
         t->shared_at_start =
             arena_copy(t->arena, step->warp->shared, (size_t)step->warp->shared_bytes);
-    trace_turn(t, step);
+    sim_trace_turn(t, step);
     int lanes = __builtin_popcount(step->mask);
     if (!step->mask)
         return true;
@@ -579,9 +579,9 @@ static bool see_step(void *user, const struct sim_step *step)
     else if (flops)
         compute(t, step, TRACE_COMPUTE, (double)flops * lanes);
     if (is_exit(step)) {
-        trace_leave_loops(t, step);
+        sim_trace_leave_loops(t, step);
         struct trace_event e = {.mask = step->mask, .kind = TRACE_EXIT};
-        trace_keep_registers(t, step, add_plain(t, &step->at, e));
+        sim_trace_keep_registers(t, step, add_plain(t, &step->at, e));
     }
     return true;
 }

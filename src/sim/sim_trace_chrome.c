@@ -5,17 +5,17 @@
 
 static const char *name_of(const struct sim_trace *t, const struct trace_event *e)
 {
-    struct trace_text at = trace_text(t, t->sites.data[e->site].ins, (enum trace_kind)e->kind);
-    const char *kind = trace_kinds[e->kind];
+    struct trace_text at = sim_trace_text(t, t->sites.data[e->site].ins, (enum trace_kind)e->kind);
+    const char *kind = sim_trace_kinds[e->kind];
     return at.text ? arena_printf(t->arena, "%s %s", kind, at.text) : kind;
 }
 
 static void add_event(struct text *out, const struct sim_trace *t, const struct trace_event *e)
 {
     const struct trace_site *s = &t->sites.data[e->site];
-    const char *phase = trace_phase(s);
+    const char *phase = sim_trace_phase(s);
     uint32_t line, column;
-    trace_place(t, s->ins, &line, &column);
+    sim_trace_place(t, s->ins, &line, &column);
     text_add(out, ",\n{\"ph\": \"X\", \"pid\": 0, \"dur\": 1, \"name\": ");
     text_add_json(out, name_of(t, e));
     text_printf(out, ", \"cat\": \"%s\", \"ts\": %u, \"tid\": %d, \"args\": {\"line\": %u",

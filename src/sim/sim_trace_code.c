@@ -16,15 +16,15 @@ static const char *file_name(const struct sim_trace *t, uint32_t number)
     return NULL;
 }
 
-const char *trace_place(const struct sim_trace *t, const struct ptx_instruction *ins,
-                        uint32_t *line, uint32_t *column)
+const char *sim_trace_place(const struct sim_trace *t, const struct ptx_instruction *ins,
+                            uint32_t *line, uint32_t *column)
 {
     *line = ins->line ? ins->line->line : 0;
     *column = ins->line ? ins->line->column : 0;
     return ins->line ? file_name(t, ins->line->file) : NULL;
 }
 
-int trace_ptx_line(const struct sim_trace *t, struct loc where)
+int sim_trace_ptx_line(const struct sim_trace *t, struct loc where)
 {
     int line = 0, column;
     if (!where.source)
@@ -139,19 +139,19 @@ static void find_text(const struct sim_trace *t, enum trace_kind kind, struct tr
         out->text = arena_string(t->arena, from, (size_t)(to - from));
 }
 
-struct trace_text trace_text(const struct sim_trace *t, const struct ptx_instruction *ins,
-                             enum trace_kind kind)
+struct trace_text sim_trace_text(const struct sim_trace *t, const struct ptx_instruction *ins,
+                                 enum trace_kind kind)
 {
     struct trace_text out = {0};
-    out.file = trace_place(t, ins, &out.line, &out.column);
+    out.file = sim_trace_place(t, ins, &out.line, &out.column);
     find_text(t, kind, &out);
     return out;
 }
 
-struct trace_text trace_loop_text(const struct sim_trace *t, const struct trace_loop *l)
+struct trace_text sim_trace_loop_text(const struct sim_trace *t, const struct trace_loop *l)
 {
     if (!l->source)
-        return trace_text(t, l->branch, TRACE_TURN);
+        return sim_trace_text(t, l->branch, TRACE_TURN);
     struct trace_text out = {
         .file = l->is.file, .line = (uint32_t)l->is.line, .column = (uint32_t)l->is.column};
     find_text(t, TRACE_TURN, &out);
@@ -178,7 +178,7 @@ static int variable_of(const struct sim_trace *t, const struct sim_place *place,
 {
     bool shared = space == SIM_SHARED;
     uint32_t line, column;
-    trace_place(t, place->ins, &line, &column);
+    sim_trace_place(t, place->ins, &line, &column);
     const struct sim_trace_access *a = meant(t, line, column, shared);
     size_t count = shared ? t->shared.count : t->arrays.count;
     const struct trace_memory *all = shared ? t->shared.data : t->arrays.data;
@@ -191,8 +191,8 @@ static int variable_of(const struct sim_trace *t, const struct sim_place *place,
     return -1;
 }
 
-int trace_site(struct sim_trace *t, const struct sim_place *place, bool memory,
-               enum sim_space space, int bytes, uint32_t at, enum trace_kind kind)
+int sim_trace_site(struct sim_trace *t, const struct sim_place *place, bool memory,
+                   enum sim_space space, int bytes, uint32_t at, enum trace_kind kind)
 {
     bool added;
     uint64_t key = (uint64_t)(uintptr_t)place->ins << 12 | (uint64_t)memory << 11 |
@@ -215,7 +215,7 @@ int trace_site(struct sim_trace *t, const struct sim_place *place, bool memory,
     return (int)e->value - 1;
 }
 
-const char *trace_phase(const struct trace_site *s)
+const char *sim_trace_phase(const struct trace_site *s)
 {
     bool own = s->memory && s->space == SIM_SHARED && s->variable < 0;
     switch (s->kind) {

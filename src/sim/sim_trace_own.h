@@ -28,7 +28,7 @@ enum trace_kind {
 #undef X
         TRACE_KIND_COUNT
 };
-extern const char *const trace_kinds[TRACE_KIND_COUNT];
+extern const char *const sim_trace_kinds[TRACE_KIND_COUNT];
 
 enum {
     TRACE_ROW = 1,
@@ -216,8 +216,8 @@ struct sim_trace {
 /* Returns the site of an instruction that accesses `bytes` bytes in each lane of a space, the
  * lowest lane's at `at` in the trace. memory false: of one that does not access memory. -1:
  * there are too many sites. */
-int trace_site(struct sim_trace *t, const struct sim_place *place, bool memory,
-               enum sim_space space, int bytes, uint32_t at, enum trace_kind kind);
+int sim_trace_site(struct sim_trace *t, const struct sim_place *place, bool memory,
+                   enum sim_space space, int bytes, uint32_t at, enum trace_kind kind);
 /* A place in the source and its text: the expression or the head of a loop that begins there.
  * For arithmetic, the place is that of an operand, and the text is the statement on that line. */
 struct trace_text {
@@ -225,41 +225,41 @@ struct trace_text {
     uint32_t line, column;
     const char *text; /* NULL: not known */
 };
-struct trace_text trace_text(const struct sim_trace *t, const struct ptx_instruction *ins,
-                             enum trace_kind kind);
+struct trace_text sim_trace_text(const struct sim_trace *t, const struct ptx_instruction *ins,
+                                 enum trace_kind kind);
 /* Returns the same for a loop. */
-struct trace_text trace_loop_text(const struct sim_trace *t, const struct trace_loop *l);
+struct trace_text sim_trace_loop_text(const struct sim_trace *t, const struct trace_loop *l);
 /* Returns the place alone: file, line and column. */
-const char *trace_place(const struct sim_trace *t, const struct ptx_instruction *ins,
-                        uint32_t *line, uint32_t *column);
+const char *sim_trace_place(const struct sim_trace *t, const struct ptx_instruction *ins,
+                            uint32_t *line, uint32_t *column);
 /* Returns the line of the PTX, as it is shown. */
-int trace_ptx_line(const struct sim_trace *t, struct loc where);
+int sim_trace_ptx_line(const struct sim_trace *t, struct loc where);
 /* Returns "load", "sync", "compute", "store" or NULL. */
-const char *trace_phase(const struct trace_site *s);
+const char *sim_trace_phase(const struct trace_site *s);
 
 /* sim_trace_turns.c */
 
-void trace_find_loops(struct sim_trace *t);
+void sim_trace_find_loops(struct sim_trace *t);
 /* Ends the turns that end before the step, or with it. */
-void trace_turn(struct sim_trace *t, const struct sim_step *step);
+void sim_trace_turn(struct sim_trace *t, const struct sim_step *step);
 /* Notes that the lanes of the step leave all loops. */
-void trace_leave_loops(struct sim_trace *t, const struct sim_step *step);
+void sim_trace_leave_loops(struct sim_trace *t, const struct sim_step *step);
 /* Keeps the registers of variables as they are before the step, which has that event. */
-void trace_keep_registers(struct sim_trace *t, const struct sim_step *step, uint32_t event);
-uint32_t trace_nest(const struct sim_trace *t, const struct ptx_instruction *ins);
+void sim_trace_keep_registers(struct sim_trace *t, const struct sim_step *step, uint32_t event);
+uint32_t sim_trace_nest(const struct sim_trace *t, const struct ptx_instruction *ins);
 
 /* sim_trace_writers.c */
 
 /* Notes the writes of other blocks whose values the traced block's event is about to read. */
-void trace_note_writers(struct sim_trace *t, const struct sim_access *a, uint32_t event);
+void sim_trace_note_writers(struct sim_trace *t, const struct sim_access *a, uint32_t event);
 /* Returns the other block's write whose value the event read at an address of the trace, and
  * gives the lane of the write; NULL: there is none. */
-const struct trace_writer *trace_writer_of(const struct sim_trace *t, uint32_t event, uint32_t at,
-                                           int *lane);
+const struct trace_writer *sim_trace_writer_of(const struct sim_trace *t, uint32_t event,
+                                               uint32_t at, int *lane);
 
 /* sim_trace.c: returns the array at an address of global memory; NULL: it is not in the trace. */
-struct trace_memory *trace_array_at(const struct sim_trace *t, uint64_t address);
+struct trace_memory *sim_trace_array_at(const struct sim_trace *t, uint64_t address);
 /* Returns the event's number, or TRACE_NO_EVENT if it is not kept. */
-uint32_t trace_add_event(struct sim_trace *t, int warp, const struct trace_event *e, int site);
+uint32_t sim_trace_add_event(struct sim_trace *t, int warp, const struct trace_event *e, int site);
 
 #endif

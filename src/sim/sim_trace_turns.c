@@ -63,7 +63,7 @@ static void find_branch(struct sim_trace *t, const struct ptx_statement *s, int 
         (uint64_t)loop + 1;
 }
 
-void trace_find_loops(struct sim_trace *t)
+void sim_trace_find_loops(struct sim_trace *t)
 {
     const struct ptx_function *f = t->kernel;
     uint32_t nest = 0, number = 0;
@@ -102,13 +102,13 @@ static uint32_t nest_at(const struct sim_trace *t, const struct ptx_instruction 
     return e ? (uint32_t)e->value : 0;
 }
 
-uint32_t trace_nest(const struct sim_trace *t, const struct ptx_instruction *ins)
+uint32_t sim_trace_nest(const struct sim_trace *t, const struct ptx_instruction *ins)
 {
     uint32_t number;
     return nest_at(t, ins, &number);
 }
 
-void trace_keep_registers(struct sim_trace *t, const struct sim_step *step, uint32_t event)
+void sim_trace_keep_registers(struct sim_trace *t, const struct sim_step *step, uint32_t event)
 {
     for (size_t v = 0; v < t->variables.count; v++) {
         const struct sim_trace_variable *x = &t->variables.data[v];
@@ -137,12 +137,12 @@ static void add_turn(struct sim_trace *t, const struct sim_step *step, int loop,
                                 .stride = loop,
                                 .kind = TRACE_TURN,
                                 .flags = again ? TRACE_AGAIN : 0};
-        int site = trace_site(t, &step->at, false, SIM_GLOBAL, loop + 1, 0, TRACE_TURN);
+        int site = sim_trace_site(t, &step->at, false, SIM_GLOBAL, loop + 1, 0, TRACE_TURN);
         if (site >= 0) {
             t->sites.data[site].bytes = 0;
             t->sites.data[site].turn_of = loop + 1;
         }
-        trace_keep_registers(t, step, trace_add_event(t, step->at.warp, &e, site));
+        sim_trace_keep_registers(t, step, sim_trace_add_event(t, step->at.warp, &e, site));
     }
     turns->done++;
 }
@@ -190,7 +190,7 @@ static void go_to(struct sim_trace *t, const struct sim_step *step, uint32_t nes
     }
 }
 
-void trace_leave_loops(struct sim_trace *t, const struct sim_step *step)
+void sim_trace_leave_loops(struct sim_trace *t, const struct sim_step *step)
 {
     for (int i = (int)t->loops.count - 1; i >= 0; i--)
         leave(t, step, i, step->mask);
@@ -207,28 +207,28 @@ static void end_turn(struct sim_trace *t, const struct sim_step *step, int loop)
     if (l->source && !l->is.warp)
         turns->done += (uint32_t)turns->copy;
     struct trace_event e = {.base = turns->done, .stride = loop, .kind = TRACE_TURN};
-    int site = trace_site(t, &step->at, false, SIM_GLOBAL, 0, 0, TRACE_TURN);
+    int site = sim_trace_site(t, &step->at, false, SIM_GLOBAL, 0, 0, TRACE_TURN);
     if (step->mask) {
         e.mask = step->mask;
         e.flags = TRACE_AGAIN;
-        event = trace_add_event(t, step->at.warp, &e, site);
+        event = sim_trace_add_event(t, step->at.warp, &e, site);
     }
     if (left) {
         e.mask = left;
         e.flags = l->source && number < t->nests.data[nest->begin].last ? TRACE_AGAIN : 0;
-        uint32_t last = trace_add_event(t, step->at.warp, &e, site);
+        uint32_t last = sim_trace_add_event(t, step->at.warp, &e, site);
         event = event == TRACE_NO_EVENT ? last : event;
     }
     turns->done = step->mask || l->source ? turns->done + 1 : 0;
     turns->open = false;
-    trace_keep_registers(t, step, event);
+    sim_trace_keep_registers(t, step, event);
 }
 
-void trace_turn(struct sim_trace *t, const struct sim_step *step)
+void sim_trace_turn(struct sim_trace *t, const struct sim_step *step)
 {
     struct trace_warp *w = &t->warp.data[step->at.warp];
     const struct ptx_instruction *ins = step->at.ins;
-    uint32_t nest = trace_nest(t, ins);
+    uint32_t nest = sim_trace_nest(t, ins);
     if (t->marks.count && step->at.function == t->kernel &&
         (nest != w->nest || step->lanes != w->lanes)) {
         w->nest = nest;

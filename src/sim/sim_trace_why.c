@@ -158,8 +158,8 @@ static const char *element_name(const struct sim_trace *t, const struct trace_si
 static struct sim_why_step begin_entry(struct why *y, enum trace_kind kind, int64_t time, int warp,
                                        uint32_t lanes, const struct ptx_instruction *ins)
 {
-    struct trace_text at = trace_text(y->t, ins, kind);
-    return (struct sim_why_step){.kind = trace_kinds[kind],
+    struct trace_text at = sim_trace_text(y->t, ins, kind);
+    return (struct sim_why_step){.kind = sim_trace_kinds[kind],
                                  .time = time,
                                  .warp = warp,
                                  .lanes = lanes,
@@ -196,14 +196,14 @@ static uint32_t racing(const struct why *y, uint32_t event, uint32_t at)
 static void name_writer(struct why *y, uint32_t event, uint32_t at, struct sim_why_step *out)
 {
     int lane;
-    const struct trace_writer *w = trace_writer_of(y->t, event, at, &lane);
+    const struct trace_writer *w = sim_trace_writer_of(y->t, event, at, &lane);
     struct sim_why_writer *list = (struct sim_why_writer *)(uintptr_t)out->writers;
     if (!w)
         return;
     for (int i = 0; i < out->writer_count; i++)
         if (list[i].block == w->block && list[i].write == w->write)
             return;
-    struct trace_text place = trace_text(y->t, w->ins, TRACE_WRITE);
+    struct trace_text place = sim_trace_text(y->t, w->ins, TRACE_WRITE);
     list[out->writer_count++] = (struct sim_why_writer){.block = w->block,
                                                         .warp = w->warp,
                                                         .lane = lane,

@@ -306,10 +306,10 @@ static void add_sites(struct text *out, const struct sim_trace *t)
     for (size_t i = 0; i < t->sites.count; i++) {
         const struct trace_site *s = &t->sites.data[i];
         text_add(out, i ? ",\n  " : "[\n  ");
-        struct trace_text at = s->turn_of ? trace_loop_text(t, &t->loops.data[s->turn_of - 1])
-                                          : trace_text(t, s->ins, s->kind);
+        struct trace_text at = s->turn_of ? sim_trace_loop_text(t, &t->loops.data[s->turn_of - 1])
+                                          : sim_trace_text(t, s->ins, s->kind);
         add_place(out, &at);
-        text_printf(out, ", \"ptx\": %d", trace_ptx_line(t, s->where));
+        text_printf(out, ", \"ptx\": %d", sim_trace_ptx_line(t, s->where));
         key(out, "op");
         text_add_json(out, op_name(t, s));
         key(out, "space");
@@ -321,11 +321,11 @@ static void add_sites(struct text *out, const struct sim_trace *t)
             text_printf(out, "%d", s->variable);
         text_printf(out, ", \"bytes\": %d", s->bytes);
         key(out, "phase");
-        string(out, trace_phase(s));
+        string(out, sim_trace_phase(s));
         key(out, "loops");
         text_add(out, t->marks.count ? "[" : "null");
         if (t->marks.count)
-            add_nest(out, t, trace_nest(t, s->ins));
+            add_nest(out, t, sim_trace_nest(t, s->ins));
         text_add(out, t->marks.count ? "]}" : "}");
     }
     text_add(out, t->sites.count ? "]" : "[]");
@@ -337,9 +337,9 @@ static void add_loops(struct text *out, const struct sim_trace *t)
     for (size_t i = 0; i < t->loops.count; i++) {
         const struct trace_loop *l = &t->loops.data[i];
         text_add(out, i ? ",\n  " : "[\n  ");
-        struct trace_text at = trace_loop_text(t, l);
+        struct trace_text at = sim_trace_loop_text(t, l);
         add_place(out, &at);
-        text_printf(out, ", \"ptx\": %d", l->branch ? trace_ptx_line(t, l->where) : 0);
+        text_printf(out, ", \"ptx\": %d", l->branch ? sim_trace_ptx_line(t, l->where) : 0);
         key(out, "variable");
         string(out, l->is.variable);
         if (l->is.bounded)
@@ -401,7 +401,7 @@ static void add_launch(struct text *out, const struct sim_trace *t, const char *
     add_fault(out, t);
     key(out, "kinds");
     for (int i = 0; i < TRACE_KIND_COUNT; i++)
-        text_printf(out, "%s\"%s\"", i ? ", " : "[", trace_kinds[i]);
+        text_printf(out, "%s\"%s\"", i ? ", " : "[", sim_trace_kinds[i]);
     text_add(out, "]");
 }
 

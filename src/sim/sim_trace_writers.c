@@ -26,7 +26,7 @@ static bool see_write(void *user, const struct sim_access *a)
     struct sim_trace *t = user;
     bool added;
     if (a->space != SIM_GLOBAL || a->kind == SIM_READ || !a->mask ||
-        !trace_array_at(t, a->address[__builtin_ctz(a->mask)]))
+        !sim_trace_array_at(t, a->address[__builtin_ctz(a->mask)]))
         return true; /* it is not an event of a trace */
     uint64_t number =
         number_map_entry(t->arena, &t->writes_of, (uint64_t)a->at.block, &added)->value++;
@@ -35,7 +35,7 @@ static bool see_write(void *user, const struct sim_access *a)
     for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest);
         uint64_t address = a->address[lane];
-        const struct trace_memory *m = trace_array_at(t, address);
+        const struct trace_memory *m = sim_trace_array_at(t, address);
         if (m && is_asked(t, m, address, a->bytes))
             t->why_block = a->at.block;
         for (uint64_t g = address / GRANULE; m && g * GRANULE < address + (uint64_t)a->bytes; g++)
@@ -51,12 +51,12 @@ struct sim_observer *sim_trace_writes(struct sim_trace *t)
     return &t->writes;
 }
 
-void trace_note_writers(struct sim_trace *t, const struct sim_access *a, uint32_t event)
+void sim_trace_note_writers(struct sim_trace *t, const struct sim_access *a, uint32_t event)
 {
     bool added;
     for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
         uint64_t address = a->address[__builtin_ctz(rest)];
-        const struct trace_memory *m = trace_array_at(t, address);
+        const struct trace_memory *m = sim_trace_array_at(t, address);
         for (uint64_t g = address / GRANULE; m && g * GRANULE < address + (uint64_t)a->bytes; g++) {
             const struct number_entry *w = number_map_find(&t->writer_of, g);
             if (!w || t->writers.data[w->value >> LANE_BITS].block == t->number)
@@ -67,8 +67,8 @@ void trace_note_writers(struct sim_trace *t, const struct sim_access *a, uint32_
     }
 }
 
-const struct trace_writer *trace_writer_of(const struct sim_trace *t, uint32_t event, uint32_t at,
-                                           int *lane)
+const struct trace_writer *sim_trace_writer_of(const struct sim_trace *t, uint32_t event,
+                                               uint32_t at, int *lane)
 {
     const struct number_entry *e = number_map_find(&t->foreign, key_of(event, at));
     if (!e)

@@ -16,17 +16,17 @@ static const struct gpu gpus[] = {
 #undef GPU
 };
 
-const struct gpu *gpu_at(int index)
+const struct gpu *target_gpu_at(int index)
 {
     int count = (int)(sizeof gpus / sizeof gpus[0]);
     return index >= 0 && index < count ? &gpus[index] : NULL;
 }
 
-int64_t gpu_most_blocks(int64_t threads)
+int64_t target_gpu_most_blocks(int64_t threads)
 {
     int64_t most = 0;
-    for (int i = 0; gpu_at(i); i++) {
-        const struct target *t = gpu_target(&gpus[i]);
+    for (int i = 0; target_gpu_at(i); i++) {
+        const struct target *t = target_of_gpu(&gpus[i]);
         int64_t each = t->threads_of_sm / threads;
         each = each < t->blocks_of_sm ? each : t->blocks_of_sm;
         most = each * gpus[i].multiprocessors > most ? each * gpus[i].multiprocessors : most;
@@ -61,15 +61,15 @@ static bool among(const char *name, const char *list)
     return false;
 }
 
-const struct gpu *gpu_find(const char *name)
+const struct gpu *target_gpu_find(const char *name)
 {
-    for (int i = 0; gpu_at(i); i++)
+    for (int i = 0; target_gpu_at(i); i++)
         if (same(gpus[i].name, strlen(gpus[i].name), name) || among(name, gpus[i].aliases))
             return &gpus[i];
     return NULL;
 }
 
-const struct gpu_capability *gpu_capability_of(const struct gpu *g)
+const struct gpu_capability *target_gpu_capability_of(const struct gpu *g)
 {
     const struct gpu_capability *c = capabilities;
     while (c->number != g->capability)
@@ -77,7 +77,7 @@ const struct gpu_capability *gpu_capability_of(const struct gpu *g)
     return c;
 }
 
-const struct target *gpu_target(const struct gpu *g)
+const struct target *target_of_gpu(const struct gpu *g)
 {
     return target_for_gpu(g->capability);
 }

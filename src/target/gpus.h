@@ -30,13 +30,13 @@ struct gpu {
     int readings; /* measured times that the model was compared with; 0: none */
 };
 
-const struct gpu *gpu_at(int index); /* NULL past the last */
+const struct gpu *target_gpu_at(int index); /* NULL past the last */
 /* Returns the most blocks of `threads` threads that a GPU runs at the same time, of all GPUs. */
-int64_t gpu_most_blocks(int64_t threads);
+int64_t target_gpu_most_blocks(int64_t threads);
 /* Finds a GPU by name or alias, without regard to case and blanks. Returns NULL if there is
  * none. */
-const struct gpu *gpu_find(const char *name);
-const struct gpu_capability *gpu_capability_of(const struct gpu *g);
-const struct target *gpu_target(const struct gpu *g); /* has the limits of its multiprocessors */
+const struct gpu *target_gpu_find(const char *name);
+const struct gpu_capability *target_gpu_capability_of(const struct gpu *g);
+const struct target *target_of_gpu(const struct gpu *g); /* has the limits of its multiprocessors */
 
 #endif

@@ -63,10 +63,10 @@ static const uint8_t feature_since[] = {
 
 bool target_has(const struct target *t, enum target_feature feature)
 {
-    return gpu_has(t->ptx.number, feature);
+    return target_number_has(t->ptx.number, feature);
 }
 
-bool gpu_has(int number, enum target_feature feature)
+bool target_number_has(int number, enum target_feature feature)
 {
     return number >= feature_since[feature];
 }

@@ -42,7 +42,7 @@ const struct target *target_for_gpu(int number);
 bool target_runs_on(const struct target *t, int number);
 int32_t target_most_shared(void); /* the greatest shared_bytes of all targets */
 bool target_has(const struct target *t, enum target_feature feature);
-bool gpu_has(int number, enum target_feature feature); /* by compute capability: 90 */
+bool target_number_has(int number, enum target_feature feature); /* by compute capability: 90 */
 /* Returns the number of the first target that has the feature. */
 int target_first_with(enum target_feature feature);
 

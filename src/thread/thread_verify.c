@@ -4,7 +4,7 @@
 
 enum { WARP_THREADS = 32, WARPGROUP = 4, LEAST_REGISTERS = 24, MOST_REGISTERS = 240 };
 
-void verify_fault(struct checks *c, struct loc at, const char *text)
+void thread_verify_fault(struct checks *c, struct loc at, const char *text)
 {
     diag_error(c->diag, at, "%s", text);
     c->ok = false;
@@ -22,24 +22,26 @@ static void define(struct checks *c, const struct thread_value *v)
         vec_push(c->arena, &c->flights, v);
 }
 
-void verify_use(struct checks *c, const struct thread_operand *o)
+void thread_verify_use(struct checks *c, const struct thread_operand *o)
 {
     if (o->value && fate_of(c, o->value)->taken)
-        verify_fault(c, o->where,
-                     "the registers of this value belong to a later one: a product has taken it");
+        thread_verify_fault(
+            c, o->where,
+            "the registers of this value belong to a later one: a product has taken it");
 }
 
 static void check_iteration(struct checks *c, const struct thread_operand *o)
 {
     if (fate_of(c, o->value)->loops < c->loops)
-        verify_fault(c, o->where,
-                     "this value would be taken in each iteration of the loop: make it an argument "
-                     "of the loop");
+        thread_verify_fault(
+            c, o->where,
+            "this value would be taken in each iteration of the loop: make it an argument "
+            "of the loop");
 }
 
-void verify_take(struct checks *c, const struct thread_operand *o)
+void thread_verify_take(struct checks *c, const struct thread_operand *o)
 {
-    verify_use(c, o);
+    thread_verify_use(c, o);
     check_iteration(c, o);
     fate_of(c, o->value)->taken = true;
     vec_push(c->arena, &c->taken, o->value->number);
@@ -53,10 +55,10 @@ static void check_wait(struct checks *c, const struct thread_operation *op)
         const struct fate *fate = fate_of(c, op->operands.data[0].value);
         uint32_t later = c->commits - fate->commit;
         if (fate->open)
-            verify_fault(c, op->where,
-                         "these products are not committed: product_commit comes first");
+            thread_verify_fault(c, op->where,
+                                "these products are not committed: product_commit comes first");
         if (op->operands.data[1].integer > later)
-            verify_fault(
+            thread_verify_fault(
                 c, op->where,
                 "these products may still be under way: fewer groups were committed after them");
     }
@@ -72,20 +74,21 @@ static void pass_flight(struct checks *c, const struct thread_operation *op, siz
     const struct thread_operand *o = &op->operands.data[i];
     const struct fate *fate = fate_of(c, o->value);
     if (fate->open)
-        verify_fault(c, o->where, "these products are not committed: product_commit comes first");
+        thread_verify_fault(c, o->where,
+                            "these products are not committed: product_commit comes first");
     if (fate->factors)
-        verify_fault(
+        thread_verify_fault(
             c, o->where,
             "these products read registers that may be written here: product_wait comes first");
     if (op->op != THREAD_BREAK_IF) {
-        verify_take(c, o);
+        thread_verify_take(c, o);
         return;
     }
-    verify_use(c, o);
+    thread_verify_use(c, o);
     check_iteration(c, o);
     for (size_t j = 0; j < i; j++)
         if (op->operands.data[j].value == o->value)
-            verify_fault(c, o->where, "a group in flight has one destination");
+            thread_verify_fault(c, o->where, "a group in flight has one destination");
 }
 
 static void pass_values(struct checks *c, const struct thread_operation *op)
@@ -94,7 +97,7 @@ static void pass_values(struct checks *c, const struct thread_operation *op)
         if (is_value(&op->operands.data[i]) && op->operands.data[i].value->type.in_flight)
             pass_flight(c, op, i);
         else
-            verify_use(c, &op->operands.data[i]);
+            thread_verify_use(c, &op->operands.data[i]);
 }
 
 /* Checks that values go to others of their types. */
@@ -102,17 +105,18 @@ static void check_passed(struct checks *c, const struct thread_operation *op, si
                          struct thread_value *const *to, size_t count)
 {
     if (op->operands.count - from != count) {
-        verify_fault(c, op->where, "the number of values is not that of their destinations");
+        thread_verify_fault(c, op->where, "the number of values is not that of their destinations");
         return;
     }
     for (size_t i = 0; i < count; i++) {
         const struct thread_operand *o = &op->operands.data[from + i];
         const enum dtype t = to[i]->type.dtype;
-        bool same = is_value(o) ? thread_same_type(o->value->type, to[i]->type)
-                                : !to[i]->type.in_flight &&
-                                      (t == DT_BOOL ? verify_is_scalar(o, t) : verify_fits(o, t));
+        bool same = is_value(o)
+                        ? thread_same_type(o->value->type, to[i]->type)
+                        : !to[i]->type.in_flight && (t == DT_BOOL ? thread_verify_is_scalar(o, t)
+                                                                  : thread_verify_fits(o, t));
         if (!same)
-            verify_fault(c, o->where, "the value's type is not that of its destination");
+            thread_verify_fault(c, o->where, "the value's type is not that of its destination");
     }
 }
 
@@ -162,23 +166,24 @@ static void check_alternatives(struct checks *c, const struct thread_operation *
 static void check_if(struct checks *c, const struct thread_operation *op)
 {
     const struct thread_operation *outer = c->branch;
-    if (verify_condition(c, op) && op->operands.count > 1)
-        verify_fault(c, op->where, "there are too many operands");
+    if (thread_verify_condition(c, op) && op->operands.count > 1)
+        thread_verify_fault(c, op->where, "there are too many operands");
     c->branch = op;
     check_alternatives(c, op);
     c->branch = outer;
     for (size_t i = 0; i < op->regions.count && op->results.count; i++)
         if (!is_end(last_of(op->regions.data[i])))
-            verify_fault(c, op->where, "a region gives no results: it has to end with `yield`");
+            thread_verify_fault(c, op->where,
+                                "a region gives no results: it has to end with `yield`");
     if (op->results.count && op->regions.count != 2)
-        verify_fault(c, op->where, "an `if` with results needs an `else`");
+        thread_verify_fault(c, op->where, "an `if` with results needs an `else`");
 }
 
 static void check_flights(struct checks *c, struct thread_value *const *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (values[i]->type.in_flight && !fate_of(c, values[i])->taken)
-            verify_fault(c, values[i]->where, "nothing waits for these products");
+            thread_verify_fault(c, values[i]->where, "nothing waits for these products");
 }
 
 static void check_unrolled(struct checks *c, const struct thread_operation *op)
@@ -188,8 +193,9 @@ static void check_unrolled(struct checks *c, const struct thread_operation *op)
     for (size_t i = 0; last && i < last->operands.count; i++)
         values &= last->operands.data[i].kind == THREAD_VALUE;
     if (op->unroll && !values)
-        verify_fault(c, op->where,
-                     "a loop that is unrolled ends with its only `continue`, which passes values");
+        thread_verify_fault(
+            c, op->where,
+            "a loop that is unrolled ends with its only `continue`, which passes values");
 }
 
 static void check_loop(struct checks *c, const struct thread_operation *op)
@@ -209,8 +215,8 @@ static void check_loop(struct checks *c, const struct thread_operation *op)
         define(c, r->arguments.data[i]);
     check_region(c, r);
     if (!is_end(last_of(r)))
-        verify_fault(c, op->where,
-                     "the loop's region has to end with `continue`, `break` or `return`");
+        thread_verify_fault(c, op->where,
+                            "the loop's region has to end with `continue`, `break` or `return`");
     check_unrolled(c, op);
     check_flights(c, r->arguments.data, r->arguments.count);
     c->loops--;
@@ -226,21 +232,21 @@ static void check_role(struct checks *c, const struct thread_operation *op, size
 {
     const struct thread_region *r = op->regions.data[index];
     if ((r->first_warp + r->warps) * WARP_THREADS > c->function->threads)
-        verify_fault(c, op->where, "a role's warps are not warps of the block");
+        thread_verify_fault(c, op->where, "a role's warps are not warps of the block");
     for (size_t i = 0; i < index; i++) {
         const struct thread_region *other = op->regions.data[i];
         if (r->first_warp < other->first_warp + other->warps &&
             other->first_warp < r->first_warp + r->warps)
-            verify_fault(c, op->where, "two roles have the same warp");
+            thread_verify_fault(c, op->where, "two roles have the same warp");
     }
     if (r->registers == 0)
         return;
     if (r->registers % 8 != 0 || r->registers < LEAST_REGISTERS || r->registers > MOST_REGISTERS)
-        verify_fault(c, op->where, "a role's registers are a multiple of 8 from 24 to 240");
+        thread_verify_fault(c, op->where, "a role's registers are a multiple of 8 from 24 to 240");
     if (r->first_warp % WARPGROUP != 0 || r->warps % WARPGROUP != 0)
-        verify_fault(c, op->where, "registers are given to whole warpgroups of 4 warps");
+        thread_verify_fault(c, op->where, "registers are given to whole warpgroups of 4 warps");
     if (c->roles > 0)
-        verify_fault(c, op->where, "roles in a role do not have registers of their own");
+        thread_verify_fault(c, op->where, "roles in a role do not have registers of their own");
 }
 
 static void check_roles(struct checks *c, const struct thread_operation *op)
@@ -261,8 +267,9 @@ static void check_left(struct checks *c, const struct thread_operation *op)
         for (size_t j = 0; j < op->operands.count; j++)
             passed |= op->operands.data[j].value == c->flights.data[i];
         if (!passed)
-            verify_fault(c, op->where,
-                         "products are in flight where the run leaves: product_wait comes first");
+            thread_verify_fault(
+                c, op->where,
+                "products are in flight where the run leaves: product_wait comes first");
     }
 }
 
@@ -270,7 +277,7 @@ static void check_end(struct checks *c, const struct thread_operation *op)
 {
     size_t from = op->op == THREAD_BREAK_IF;
     const struct thread_region *r = c->loop ? c->loop->regions.data[0] : NULL;
-    if (from && !verify_condition(c, op))
+    if (from && !thread_verify_condition(c, op))
         return;
     switch (op->op) {
     case THREAD_CONTINUE: check_passed(c, op, 0, r->arguments.data, r->arguments.count); break;
@@ -284,7 +291,7 @@ static void check_end(struct checks *c, const struct thread_operation *op)
         break;
     default:
         if (op->operands.count)
-            verify_fault(c, op->where, "nothing takes these values");
+            thread_verify_fault(c, op->where, "nothing takes these values");
         break;
     }
     pass_values(c, op);
@@ -313,7 +320,7 @@ static void check_operation(struct checks *c, const struct thread_operation *op)
     case THREAD_YIELD:
     case THREAD_RETURN: check_end(c, op); break;
     default:
-        if (verify_operation(c, op))
+        if (thread_verify_operation(c, op))
             check_wait(c, op);
         break;
     }
@@ -329,7 +336,7 @@ static void check_region(struct checks *c, const struct thread_region *r)
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
         if (i > 0 && is_end(r->operations.data[i - 1]->op))
-            verify_fault(c, op->where, "this operation is never reached");
+            thread_verify_fault(c, op->where, "this operation is never reached");
         check_operation(c, op);
     }
     for (size_t i = 0; i < r->operations.count; i++)
@@ -342,7 +349,8 @@ static void check_parameters(struct checks *c, const struct thread_function *f)
     for (size_t i = 0; i < f->parameters.count; i++) {
         const struct thread_type t = f->parameters.data[i]->type;
         if (t.dtype != DT_NONE && (t.count > 1 || t.in_flight))
-            verify_fault(c, f->parameters.data[i]->where, "a parameter is a map, or a scalar");
+            thread_verify_fault(c, f->parameters.data[i]->where,
+                                "a parameter is a map, or a scalar");
     }
 }
 
@@ -351,9 +359,9 @@ bool thread_verify(struct arena *a, const struct thread_function *f, struct diag
     struct checks c = {.arena = a, .diag = d, .function = f, .ok = true};
     c.fates = arena_array(a, struct fate, f->values + 1);
     check_parameters(&c, f);
-    verify_objects(&c, f);
+    thread_verify_objects(&c, f);
     check_region(&c, f->body);
     if (c.ok)
-        verify_alignment(&c, f);
+        thread_verify_alignment(&c, f);
     return c.ok;
 }

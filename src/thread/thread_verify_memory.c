@@ -8,31 +8,32 @@ static void verify_tables(struct checks *c, const struct thread_function *f)
     for (size_t i = 0; i < f->tables.count; i++) {
         const struct thread_object *o = f->tables.data[i];
         for (uint32_t j = 0; j < o->count; j++)
-            if (!verify_fits(&o->values[j], o->dtype == DT_BOOL ? DT_U8 : o->dtype))
-                verify_fault(c, o->values[j].where, "the table's elements have another type");
+            if (!thread_verify_fits(&o->values[j], o->dtype == DT_BOOL ? DT_U8 : o->dtype))
+                thread_verify_fault(c, o->values[j].where,
+                                    "the table's elements have another type");
     }
 }
 
-void verify_objects(struct checks *c, const struct thread_function *f)
+void thread_verify_objects(struct checks *c, const struct thread_function *f)
 {
     const int32_t most = target_most_shared();
     verify_tables(c, f);
     for (size_t i = 0; i < f->objects.count; i++) {
         const struct thread_object *o = f->objects.data[i];
         if (o->at % thread_element_bytes(o) != 0)
-            verify_fault(c, o->where,
-                         "the array does not begin at a multiple of its elements' size");
+            thread_verify_fault(c, o->where,
+                                "the array does not begin at a multiple of its elements' size");
         if (thread_object_end(o) > most)
-            verify_fault(c, o->where,
-                         arena_printf(c->arena,
-                                      "the array ends after the shared memory of a block, %d bytes",
-                                      most));
+            thread_verify_fault(
+                c, o->where,
+                arena_printf(c->arena,
+                             "the array ends after the shared memory of a block, %d bytes", most));
         for (size_t j = 0; j < i; j++) {
             const struct thread_object *other = f->objects.data[j];
             const bool may = o->overlays && o->dtype != DT_NONE && other->dtype != DT_NONE;
             if (!may && thread_objects_overlap(o, other))
-                verify_fault(c, o->where,
-                             arena_printf(c->arena, "the array lies on `%s`", other->name));
+                thread_verify_fault(c, o->where,
+                                    arena_printf(c->arena, "the array lies on `%s`", other->name));
         }
     }
 }
@@ -76,10 +77,10 @@ static void check_alignment(void *user, const struct thread_operation *op,
         struct facts bytes = facts_product(&index, &each);
         bytes = facts_sum(&bytes, &first);
         if (facts_apart(&bytes, &multiple))
-            verify_fault(c, o->where,
-                         arena_printf(c->arena,
-                                      "this element does not begin at a multiple of %d bytes",
-                                      (int)needed));
+            thread_verify_fault(
+                c, o->where,
+                arena_printf(c->arena, "this element does not begin at a multiple of %d bytes",
+                             (int)needed));
     }
 }
 
@@ -91,7 +92,7 @@ static bool has_element(const struct thread_operation *op)
     return false;
 }
 
-void verify_alignment(struct checks *c, const struct thread_function *f)
+void thread_verify_alignment(struct checks *c, const struct thread_function *f)
 {
     thread_facts_walk(c->arena, f, has_element, check_alignment, c);
 }

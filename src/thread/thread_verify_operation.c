@@ -26,7 +26,7 @@ static bool is_shared(const struct thread_object *o)
     return !o->values && !o->is_local;
 }
 
-bool verify_is_scalar(const struct thread_operand *o, enum dtype t)
+bool thread_verify_is_scalar(const struct thread_operand *o, enum dtype t)
 {
     if (o->kind == THREAD_INTEGER)
         return has_integer(t, o->integer);
@@ -34,7 +34,7 @@ bool verify_is_scalar(const struct thread_operand *o, enum dtype t)
            !o->value->type.in_flight;
 }
 
-bool verify_fits(const struct thread_operand *o, enum dtype t)
+bool thread_verify_fits(const struct thread_operand *o, enum dtype t)
 {
     switch (o->kind) {
     case THREAD_VALUE: return o->value->type.dtype == t && !o->value->type.in_flight;
@@ -70,24 +70,25 @@ static const char *const expected[] = {
 static bool takes(const struct thread_operation *op, char kind, const struct thread_operand *o)
 {
     switch (kind) {
-    case 'v': return verify_fits(o, op->types[0]);
-    case 'f': return is_value(o) && verify_fits(o, op->types[1]);
-    case 'g': return verify_fits(o, op->types[1]);
-    case 'h': return is_value(o) && verify_fits(o, op->types[2]);
+    case 'v': return thread_verify_fits(o, op->types[0]);
+    case 'f': return is_value(o) && thread_verify_fits(o, op->types[1]);
+    case 'g': return thread_verify_fits(o, op->types[1]);
+    case 'h': return is_value(o) && thread_verify_fits(o, op->types[2]);
     case 'a':
         return is_value(o) && o->value->type.dtype == op->types[0] && o->value->type.count > 1;
     case 'w':
         return is_value(o) && o->value->type.in_flight && o->value->type.dtype == op->types[0];
-    case 'p': return is_value(o) && verify_is_scalar(o, DT_BOOL);
+    case 'p': return is_value(o) && thread_verify_is_scalar(o, DT_BOOL);
     case 'c': return is_value(o) && o->value->type.dtype == DT_BOOL;
-    case 'q': return verify_is_scalar(o, DT_BOOL);
+    case 'q': return thread_verify_is_scalar(o, DT_BOOL);
     case 'x':
-        return verify_is_scalar(o, DT_U32) ||
-               (is_value(o) && (verify_is_scalar(o, DT_U64) || verify_is_scalar(o, DT_I64)));
-    case 'i': return verify_is_scalar(o, DT_U32);
-    case 'k': return verify_fits(o, DT_U32);
+        return thread_verify_is_scalar(o, DT_U32) ||
+               (is_value(o) &&
+                (thread_verify_is_scalar(o, DT_U64) || thread_verify_is_scalar(o, DT_I64)));
+    case 'i': return thread_verify_is_scalar(o, DT_U32);
+    case 'k': return thread_verify_fits(o, DT_U32);
     case 'd':
-        return is_value(o) ? verify_is_scalar(o, DT_U64)
+        return is_value(o) ? thread_verify_is_scalar(o, DT_U64)
                            : o->kind == THREAD_ELEMENT && thread_is_atomic(op->op) &&
                                  o->object->dtype == op->types[0] && is_shared(o->object);
     case 'n': return o->kind == THREAD_INTEGER && o->integer >= 0;
@@ -109,9 +110,9 @@ static void check_index(struct checks *c, const struct thread_operand *o)
     if (o->kind != THREAD_ELEMENT)
         return;
     if (o->value && !(o->value->type.dtype == DT_U32 && o->value->type.count == 1))
-        verify_fault(c, o->where, "an index is a u32");
+        thread_verify_fault(c, o->where, "an index is a u32");
     if (o->integer < 0 || o->integer >= o->object->count)
-        verify_fault(c, o->where, "this element is outside of the array");
+        thread_verify_fault(c, o->where, "this element is outside of the array");
 }
 
 /* Returns '+' or '?' if the pattern ends with it; else 0. */
@@ -142,17 +143,18 @@ static bool check_operands(struct checks *c, const struct thread_operation *op)
         const struct thread_operand *o = &op->operands.data[i];
         char kind = letter(pattern, i);
         if (!kind || !takes(op, kind, o)) {
-            verify_fault(c, o->where, kind ? expected[(int)kind] : "there are too many operands");
+            thread_verify_fault(c, o->where,
+                                kind ? expected[(int)kind] : "there are too many operands");
             return false;
         }
         check_index(c, o);
         if (kind == 'a' || kind == 'w')
-            verify_take(c, o);
+            thread_verify_take(c, o);
         else
-            verify_use(c, o);
+            thread_verify_use(c, o);
     }
     if (op->operands.count < least)
-        verify_fault(c, op->where, "there are too few operands");
+        thread_verify_fault(c, op->where, "there are too few operands");
     return op->operands.count >= least;
 }
 
@@ -210,9 +212,9 @@ static bool check_limit(struct checks *c, const struct limit *l, const struct th
         return true;
     const char *text =
         arena_printf(c->arena, "expected a constant from %d to %d", l->least, l->most);
-    verify_fault(c, o->where,
-                 l->step > 1 ? arena_printf(c->arena, "%s, a multiple of %d", text, l->step)
-                             : text);
+    thread_verify_fault(c, o->where,
+                        l->step > 1 ? arena_printf(c->arena, "%s, a multiple of %d", text, l->step)
+                                    : text);
     return false;
 }
 
@@ -224,7 +226,7 @@ static bool check_limits(struct checks *c, const struct thread_operation *op)
             within &= check_limit(c, &limits[i], &op->operands.data[limits[i].operand]);
     if ((op->op == THREAD_BARRIER || op->op == THREAD_BARRIER_ARRIVE) &&
         op->operands.data[1].integer > c->function->threads)
-        verify_fault(c, op->where, "the barrier waits for more threads than the block has");
+        thread_verify_fault(c, op->where, "the barrier waits for more threads than the block has");
     return within;
 }
 
@@ -233,7 +235,7 @@ static void check_woven(struct checks *c, const struct thread_operation *op)
     for (size_t i = 0; i < op->operands.count; i++) {
         const struct thread_operand *o = &op->operands.data[i], *first = &op->operands.data[0];
         if (!is_value(o) || !is_value(first) || o->value->type.count != first->value->type.count)
-            verify_fault(c, o->where, "the groups have different lengths");
+            thread_verify_fault(c, o->where, "the groups have different lengths");
     }
 }
 
@@ -258,24 +260,24 @@ static void check_lengths(struct checks *c, const struct thread_operation *op)
         const bool each = (kind && strchr("vckg", kind)) || (kind == 'f' && is_conversion(op->op));
         if (is_value(o) && each && o->value->type.count > 1 && type.count > 1 &&
             o->value->type.count != type.count)
-            verify_fault(c, o->where, "the groups have different lengths");
+            thread_verify_fault(c, o->where, "the groups have different lengths");
     }
 }
 
 static void check_types(struct checks *c, const struct thread_operation *op)
 {
     if (op->op == THREAD_BITS && dtype_size(op->types[0]) != dtype_size(op->types[1]))
-        verify_fault(c, op->where, "the types have different sizes");
+        thread_verify_fault(c, op->where, "the types have different sizes");
     if (op->op == THREAD_PHILOX &&
         (op->types[0] != DT_U32 || (op->types[1] != DT_U64 && op->types[1] != DT_U32)))
-        verify_fault(c, op->where, "the types are u32 and u64 or u32: philox.u32.u64");
+        thread_verify_fault(c, op->where, "the types are u32 and u64 or u32: philox.u32.u64");
 }
 
 static void check_part(struct checks *c, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
     if (is_value(o) && o[1].integer + (o[2].integer - 1) * o[3].integer >= o->value->type.count)
-        verify_fault(c, op->where, "the part ends after the group");
+        thread_verify_fault(c, op->where, "the part ends after the group");
 }
 
 /* The units of warpgroups: a thread has n / 2 sums, and 16 bytes of a left factor in registers. */
@@ -287,23 +289,23 @@ static void check_product(struct checks *c, const struct thread_operation *op)
     const struct target_warpgroup_unit *u =
         target_warpgroup_unit_of(op->types[1], op->types[2], op->types[0]);
     if (!u) {
-        verify_fault(c, op->where, "no unit of warpgroups has this product");
+        thread_verify_fault(c, op->where, "no unit of warpgroups has this product");
         return;
     }
     if (!target_warpgroup_has_n(u, 2 * o[0].value->type.count))
-        verify_fault(
+        thread_verify_fault(
             c, op->where,
             arena_printf(c->arena,
                          "the unit has 4 to 128 sums of a thread, a multiple of %d above 16",
                          u->step / 2));
     if (op->op == THREAD_PRODUCT_FROM && is_value(&o[1]) && o[1].value->type.count != u->k / 2)
-        verify_fault(
+        thread_verify_fault(
             c, o[1].where,
             arena_printf(c->arena, "a thread has %d elements of the left operand", u->k / 2));
     if (op->op == THREAD_PRODUCT_FROM && u->a == DT_TF32)
-        verify_fault(c, o[1].where, "a left factor of tf32 is in shared memory");
+        thread_verify_fault(c, o[1].where, "a left factor of tf32 is in shared memory");
     if (u->right == TARGET_RIGHT_K && o[4].integer)
-        verify_fault(c, o[4].where, "only factors of 16 bits are read across their rows");
+        thread_verify_fault(c, o[4].where, "only factors of 16 bits are read across their rows");
 }
 
 /* Fragments of a unit. */
@@ -314,7 +316,7 @@ static void check_mma(struct checks *c, const struct thread_operation *op)
     for (int i = 0; i < 3; i++)
         counts[i] = is_value(&o[i]) ? o[i].value->type.count : 0;
     if (!target_unit_of_fragments(op->types, counts))
-        verify_fault(
+        thread_verify_fault(
             c, op->where,
             "no unit has this product: by its types, and by the numbers of a thread's sums "
             "and elements of the factors");
@@ -327,9 +329,9 @@ static void check_vector(struct checks *c, const struct thread_operation *op)
     const size_t bytes = t.count * dtype_size(t.dtype);
     const bool matrices = op->op == THREAD_LOAD_MATRIX || op->op == THREAD_STORE_MATRIX;
     if (bytes != 4 && bytes != 8 && bytes != 16 && (matrices || (bytes != 1 && bytes != 2)))
-        verify_fault(c, op->where,
-                     matrices ? "one instruction moves 4, 8 or 16 bytes of a lane"
-                              : "one instruction moves 1, 2, 4, 8 or 16 bytes");
+        thread_verify_fault(c, op->where,
+                            matrices ? "one instruction moves 4, 8 or 16 bytes of a lane"
+                                     : "one instruction moves 1, 2, 4, 8 or 16 bytes");
 }
 
 static void check_policy(struct checks *c, const struct thread_operation *op)
@@ -337,27 +339,27 @@ static void check_policy(struct checks *c, const struct thread_operation *op)
     const char *name = op->operands.data[0].text;
     if (strcmp(name, "evict_first") != 0 && strcmp(name, "evict_last") != 0 &&
         strcmp(name, "evict_normal") != 0)
-        verify_fault(c, op->operands.data[0].where,
-                     "the policies are evict_first, evict_last and evict_normal");
+        thread_verify_fault(c, op->operands.data[0].where,
+                            "the policies are evict_first, evict_last and evict_normal");
 }
 
 static void check_copy(struct checks *c, const struct thread_operation *op)
 {
     int64_t bytes = op->operands.data[4].integer;
     if (bytes != 4 && bytes != 8 && bytes != 16)
-        verify_fault(c, op->operands.data[4].where, "one copy has 4, 8 or 16 bytes");
+        thread_verify_fault(c, op->operands.data[4].where, "one copy has 4, 8 or 16 bytes");
 }
 
 static void check_memory(struct checks *c, const struct thread_operation *op)
 {
     if (thread_is_atomic(op->op) && op->results.data[0]->type.count > 1)
-        verify_fault(c, op->where, "an atomic has one element");
+        thread_verify_fault(c, op->where, "an atomic has one element");
     const struct thread_operand *o = op->operands.data;
     for (size_t i = 1; thread_is_atomic(op->op) && o[0].kind == THREAD_ELEMENT && i <= 2; i++)
         if (o[i].kind != THREAD_INTEGER || o[i].integer != 0)
-            verify_fault(c, o[i].where, "expected 0, because the element has its index");
+            thread_verify_fault(c, o[i].where, "expected 0, because the element has its index");
     if (thread_is_guarded_load(op->op) && op->results.data[0]->type.count > 1)
-        verify_fault(c, op->where, "a load under a predicate has one element");
+        thread_verify_fault(c, op->where, "a load under a predicate has one element");
     else if (thread_is_access(op->op))
         check_vector(c, op);
     if (op->op == THREAD_COPY_ASYNC)
@@ -374,12 +376,12 @@ static void check_printed(struct checks *c, const struct thread_operation *op)
         const struct thread_operand *o = &op->operands.data[i];
         if ((formats || claims || op->op == THREAD_PRINT_VALUE) && is_value(o) &&
             o->value->type.count > 1)
-            verify_fault(c, o->where, "one element is printed at a time");
+            thread_verify_fault(c, o->where, "one element is printed at a time");
     }
     if (formats && op->types[0] != DT_F64 && op->types[0] != DT_I64 && op->types[0] != DT_U64)
-        verify_fault(c, op->where, "a format's values are f64, i64 or u64");
+        thread_verify_fault(c, op->where, "a format's values are f64, i64 or u64");
     if (claims && op->types[0] != DT_U64)
-        verify_fault(c, op->where, "the values of a claim are u64: claim.u64");
+        thread_verify_fault(c, op->where, "the values of a claim are u64: claim.u64");
 }
 
 static void check_values(struct checks *c, const struct thread_operation *op)
@@ -395,7 +397,7 @@ static void check_values(struct checks *c, const struct thread_operation *op)
         check_mma(c, op);
 }
 
-bool verify_operation(struct checks *c, const struct thread_operation *op)
+bool thread_verify_operation(struct checks *c, const struct thread_operation *op)
 {
     if (!check_operands(c, op) || !check_limits(c, op))
         return false;
@@ -403,10 +405,10 @@ bool verify_operation(struct checks *c, const struct thread_operation *op)
     return true;
 }
 
-bool verify_condition(struct checks *c, const struct thread_operation *op)
+bool thread_verify_condition(struct checks *c, const struct thread_operation *op)
 {
     const bool right = op->operands.count > 0 && takes(op, 'p', op->operands.data);
     if (!right)
-        verify_fault(c, op->where, expected['p']);
+        thread_verify_fault(c, op->where, expected['p']);
     return right;
 }

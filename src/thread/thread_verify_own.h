@@ -36,29 +36,29 @@ static inline bool is_value(const struct thread_operand *o)
 
 /* --- thread_verify.c --- */
 
-void verify_fault(struct checks *c, struct loc at, const char *text);
+void thread_verify_fault(struct checks *c, struct loc at, const char *text);
 /* Uses a value; a product has not taken it. */
-void verify_use(struct checks *c, const struct thread_operand *o);
+void thread_verify_use(struct checks *c, const struct thread_operand *o);
 /* Uses a value for the last time. */
-void verify_take(struct checks *c, const struct thread_operand *o);
+void thread_verify_take(struct checks *c, const struct thread_operand *o);
 
 /* --- thread_verify_operation.c --- */
 
 /* Returns whether the operand is a scalar of the type. */
-bool verify_is_scalar(const struct thread_operand *o, enum dtype t);
+bool thread_verify_is_scalar(const struct thread_operand *o, enum dtype t);
 /* Returns whether the operand is a scalar or a group of the type; a constant only of a type other than bool. */
-bool verify_fits(const struct thread_operand *o, enum dtype t);
+bool thread_verify_fits(const struct thread_operand *o, enum dtype t);
 /* Checks an operation without regions: operands by the table, constants, lengths of groups, types. Returns false if its operands
  * are not those of the table. */
-bool verify_operation(struct checks *c, const struct thread_operation *op);
+bool thread_verify_operation(struct checks *c, const struct thread_operation *op);
 /* Checks that the operation's first operand is a predicate. */
-bool verify_condition(struct checks *c, const struct thread_operation *op);
+bool thread_verify_condition(struct checks *c, const struct thread_operation *op);
 
 /* --- thread_verify_memory.c --- */
 
 /* Checks that the arrays are in the shared memory of a block and do not overlap. */
-void verify_objects(struct checks *c, const struct thread_function *f);
+void thread_verify_objects(struct checks *c, const struct thread_function *f);
 /* Refuses elements that certainly do not begin where the operation needs them to. */
-void verify_alignment(struct checks *c, const struct thread_function *f);
+void thread_verify_alignment(struct checks *c, const struct thread_function *f);
 
 #endif

@@ -188,7 +188,7 @@ static void visit_list(struct block_check *b, const struct stmt *s)
         visit_stmt(b, s);
 }
 
-void check_blocks(struct pass_context *c)
+void blockcheck_kernel(struct pass_context *c)
 {
     struct kernel *k = c->kernel;
     struct block_check b = {.kernel = k, .diag = c->diag};

@@ -248,8 +248,8 @@ static void follow(void *user, struct stmt *s)
         assign(g, s->target, to, p, z);
 }
 
-bool edge_zeros_find(struct arena *a, struct kernel *k, const struct scalar_env *env,
-                     const char *view, struct edge_zeros *out)
+bool edges_zeros_find(struct arena *a, struct kernel *k, const struct scalar_env *env,
+                      const char *view, struct edge_zeros *out)
 {
     struct edges g = {.arena = a,
                       .kernel = k,

@@ -63,7 +63,7 @@ struct line type_line(const struct type *t, int axis)
     return l;
 }
 
-int64_t line_first(const struct line *l, int64_t line)
+int64_t type_line_first(const struct line *l, int64_t line)
 {
     return line / l->step * l->step * l->count + line % l->step;
 }

@@ -62,7 +62,7 @@ static void note_accesses(void *user, struct stmt *s)
     if ((s->kind == STMT_ASSIGN && !s->in_background) ||
         (s->kind == STMT_ASYNC_COPY && !is_copy(s)))
         note_store(f, s->target->sym);
-    statement_expressions(s, note_atomic, f);
+    stmt_own_expressions(s, note_atomic, f);
 }
 
 static bool needs_fence(struct fences *f, struct stmt *s)

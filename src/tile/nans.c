@@ -199,8 +199,8 @@ static void walk(struct nans *g, struct stmt *first)
     }
 }
 
-void nan_causes_find(struct arena *a, struct kernel *k, const struct scalar_env *env,
-                     struct nan_causes *out)
+void nans_causes_find(struct arena *a, struct kernel *k, const struct scalar_env *env,
+                      struct nan_causes *out)
 {
     size_t count = (size_t)k->symbol_count + 1;
     struct nans g = {.env = env, .arena = a, .bytes = count * sizeof(struct known)};

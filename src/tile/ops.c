@@ -66,7 +66,7 @@ enum op op_by_text(const char *text, enum op_form form, int arity)
     return OP_COUNT;
 }
 
-const char *device_number_text(enum device_number n)
+const char *op_device_number_text(enum device_number n)
 {
     static const char *const texts[] = {NULL, "device.sms", "device.clusters"};
     return texts[n];

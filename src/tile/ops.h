@@ -69,6 +69,6 @@ enum device_number {
     DEVICE_CLUSTERS /* clusters that run at the same time */
 };
 /* Returns "device.sms", …; NULL: DEVICE_NONE. */
-const char *device_number_text(enum device_number n);
+const char *op_device_number_text(enum device_number n);
 
 #endif

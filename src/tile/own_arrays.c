@@ -76,7 +76,7 @@ struct own_arrays *own_arrays_find(struct arena *a, const struct kernel *k)
     return all;
 }
 
-bool own_array_in_memory(const struct own_arrays *all, const struct sym *s)
+bool own_arrays_in_memory(const struct own_arrays *all, const struct sym *s)
 {
     const int64_t elements = type_elements(&s->type);
     return elements > ARRAY_MOST_REGISTERS || (elements > MOST_SEARCHED && has(&all->wandering, s));

@@ -13,7 +13,7 @@ struct own_arrays;
 struct own_arrays *own_arrays_find(struct arena *a, const struct kernel *k);
 /* Returns whether an array is in memory: it has many elements, or more than a few and an index that unrolled loops do not make a
  * constant. */
-bool own_array_in_memory(const struct own_arrays *all, const struct sym *s);
+bool own_arrays_in_memory(const struct own_arrays *all, const struct sym *s);
 
 /* Replaces assignments of many elements that each thread does for itself by loops over elements. Keeps the program's meaning. */
 void roll_assignments(struct kernel *k);

@@ -88,7 +88,7 @@ void pass_fold(struct pass_context *c);
 void pass_synccheck(struct pass_context *c);
 /* blockcheck.c, run by the same pass: warns of stores to views by which several blocks certainly
  * write the same elements, with values that differ. At tile level. */
-void check_blocks(struct pass_context *c);
+void blockcheck_kernel(struct pass_context *c);
 
 /* masks.c: marks slices `inside` if they provably do not reach past the edge. requires: folded.
  * Uses assume(), loop conditions, the grid's extent. */
@@ -134,8 +134,8 @@ struct edge_zeros {
     bool changed;             /* the reduction gets changed zeros, such as exp(0) */
     bool powers;              /* exp or exp2 changed the zeros */
 };
-bool edge_zeros_find(struct arena *a, struct kernel *k, const struct scalar_env *env,
-                     const char *view, struct edge_zeros *out);
+bool edges_zeros_find(struct arena *a, struct kernel *k, const struct scalar_env *env,
+                      const char *view, struct edge_zeros *out);
 
 /* nans.c: finds what may give NaN, a guess for a note on wrong values. `env` has the parameters of
  * the launch: a branch that they exclude does not count. */
@@ -144,8 +144,8 @@ struct nan_causes {               /* the first of each in program order; NULL: n
     const struct expr *shifted;   /* an exp or exp2 of a difference from a maximum */
     const struct expr *undefined; /* a quotient, or a function that is not defined everywhere */
 };
-void nan_causes_find(struct arena *a, struct kernel *k, const struct scalar_env *env,
-                     struct nan_causes *out);
+void nans_causes_find(struct arena *a, struct kernel *k, const struct scalar_env *env,
+                      struct nan_causes *out);
 
 /* barriers.c: for a GPU, adds `sync() added` between operations on global memory that are to act in
  * program order. requires: variance, folded. keeps: all values. sets: stmt->earlier. Barriers within

@@ -159,10 +159,11 @@ static struct expr **fetched_source(struct stmt *s)
 static bool moves(const struct pipeline *p, const struct expr *e)
 {
     struct turns now, next;
-    turns_now(&now, p->kernel, p->loop, false);
-    turns_now(&next, p->kernel, p->loop, false);
-    turns_advance(&next);
-    return !expr_same(turns_value(&now, e), turns_value(&next, e)) && !next.unknown;
+    pipeline_turns_now(&now, p->kernel, p->loop, false);
+    pipeline_turns_now(&next, p->kernel, p->loop, false);
+    pipeline_turns_advance(&next);
+    return !expr_same(pipeline_turns_value(&now, e), pipeline_turns_value(&next, e)) &&
+           !next.unknown;
 }
 
 static void find_fetched(struct pipeline *p, struct stmt *s)
@@ -287,7 +288,7 @@ static struct stmt *copies(struct pipeline *p, struct turns *turn, struct expr *
         copy->target = expr_access(p->kernel, decl->sym, 1, decl->loc);
         copy->target->index[0].kind = IX_ELEMENT;
         copy->target->index[0].value = expr_copy(p->kernel, stage);
-        copy->value = turns_value(turn, decl->value);
+        copy->value = pipeline_turns_value(turn, decl->value);
         copy->target->type = copy->value->type;
         copy->target->type.dtype = decl->sym->type.dtype;
         list_add(&list, copy);
@@ -299,7 +300,7 @@ static struct stmt *copies(struct pipeline *p, struct turns *turn, struct expr *
 
 static struct expr *condition_in(struct pipeline *p, struct turns *turn)
 {
-    struct expr *e = p->loop->condition ? turns_value(turn, p->loop->condition) : NULL;
+    struct expr *e = p->loop->condition ? pipeline_turns_value(turn, p->loop->condition) : NULL;
     p->turns.unknown |= turn->unknown;
     p->turns.why = p->turns.why ? p->turns.why : turn->why;
     return e;
@@ -310,15 +311,15 @@ static void first_turns_apart(struct pipeline *p, struct list *list)
 {
     struct turns turn;
     struct expr *comes = NULL;
-    turns_now(&turn, p->kernel, p->loop, true);
-    bool is_final = condition_is_final(p->kernel, p->loop);
+    pipeline_turns_now(&turn, p->kernel, p->loop, true);
+    bool is_final = pipeline_condition_is_final(p->kernel, p->loop);
     for (int i = 0; i < p->loop->stages - 1; i++) {
         struct expr *here = condition_in(p, &turn);
         struct expr *stage = expr_int(p->kernel, DT_I32, i, p->loop->loc);
-        comes = is_final ? here : both_hold(p->kernel, comes, here);
+        comes = is_final ? here : pipeline_both_hold(p->kernel, comes, here);
         list_add(list, where(p, expr_copy(p->kernel, comes), copies(p, &turn, stage)));
         list_add(list, effect(p, OP_ASYNC_COMMIT));
-        turns_advance(&turn);
+        pipeline_turns_advance(&turn);
     }
 }
 
@@ -327,8 +328,9 @@ static void first_turns(struct pipeline *p, struct list *list)
 {
     struct turns turn;
     struct kernel *k = p->kernel;
-    turns_now(&turn, k, p->loop, true);
-    if (p->loop->stages < 3 || !turns_are_even(&turn) || !condition_is_final(k, p->loop)) {
+    pipeline_turns_now(&turn, k, p->loop, true);
+    if (p->loop->stages < 3 || !pipeline_turns_are_even(&turn) ||
+        !pipeline_condition_is_final(k, p->loop)) {
         first_turns_apart(p, list);
         return;
     }
@@ -339,8 +341,8 @@ static void first_turns(struct pipeline *p, struct list *list)
     loop->init = declaration(p, s, expr_int(k, DT_I32, 0, loc));
     loop->condition = expr_binary(k, OP_LT, type_scalar(DT_BOOL), loc, expr_ref(k, s, loc),
                                   expr_int(k, DT_I32, p->loop->stages - 1, loc));
-    loop->step = assignment(p, s, plus_number(k, expr_ref(k, s, loc), 1));
-    turns_at(&turn, k, p->loop, s);
+    loop->step = assignment(p, s, pipeline_plus_number(k, expr_ref(k, s, loc), 1));
+    pipeline_turns_at(&turn, k, p->loop, s);
     struct expr *comes = condition_in(p, &turn);
     struct list body;
     list_init(&body);
@@ -354,7 +356,7 @@ static void first_turns(struct pipeline *p, struct list *list)
 static struct expr *stage_after(struct pipeline *p, int n)
 {
     struct kernel *k = p->kernel;
-    struct expr *sum = plus_number(k, expr_ref(k, p->stage, p->loop->loc), n);
+    struct expr *sum = pipeline_plus_number(k, expr_ref(k, p->stage, p->loop->loc), n);
     return expr_binary(k, OP_REM, sum->type, p->loop->loc, sum,
                        expr_int(k, sum->type.dtype, p->loop->stages, p->loop->loc));
 }
@@ -369,12 +371,12 @@ static struct stmt *head(struct pipeline *p)
     list_init(&list);
     list_add(&list, wait_for(p, stages - 2));
     list_add(&list, effect(p, OP_SYNC));
-    turns_now(&turn, p->kernel, p->loop, false);
+    pipeline_turns_now(&turn, p->kernel, p->loop, false);
     for (int i = 0; i < stages - 1; i++)
-        turns_advance(&turn);
+        pipeline_turns_advance(&turn);
     struct sym *free = new_scalar(p, "free_stage", p->stage->type.dtype);
     list_add(&list, added(declaration(p, free, stage_after(p, stages - 1))));
-    struct expr *comes = turn_comes(&p->turns, stages - 1);
+    struct expr *comes = pipeline_turn_comes(&p->turns, stages - 1);
     list_add(&list, where(p, comes, copies(p, &turn, expr_ref(p->kernel, free, p->loop->loc))));
     list_add(&list, effect(p, OP_ASYNC_COMMIT));
     return list.first;
@@ -425,7 +427,7 @@ static void take_out(struct stmt **first)
 
 static struct stmt *fetch(struct pipeline *p, struct fetched *f, struct turns *turn)
 {
-    struct stmt *load = added(assignment(p, f->ahead, turns_value(turn, *f->source)));
+    struct stmt *load = added(assignment(p, f->ahead, pipeline_turns_value(turn, *f->source)));
     load->loc = f->decl->loc;
     load->inlined = f->decl->inlined;
     return load;
@@ -440,13 +442,14 @@ static void fetch_ahead(struct pipeline *p, struct fetched *f, struct list *befo
     const char *name = arena_printf(k->arena, "%s_ahead", f->decl->sym->name);
     f->ahead = sym_new(k, kernel_unused_name(k, name), ST_REG, e->type, e->loc);
     f->ahead->written = f->decl->sym->written;
-    turns_now(&first, k, p->loop, true);
-    turns_now(&next, k, p->loop, false);
-    turns_now(&comes, k, p->loop, false);
-    turns_advance(&next);
+    pipeline_turns_now(&first, k, p->loop, true);
+    pipeline_turns_now(&next, k, p->loop, false);
+    pipeline_turns_now(&comes, k, p->loop, false);
+    pipeline_turns_advance(&next);
     list_add(before, added(declaration(p, f->ahead, NULL)));
-    list_add(before, where(p, turns_value(&first, p->loop->condition), fetch(p, f, &first)));
-    struct stmt *load = where(p, turn_comes(&comes, 1), fetch(p, f, &next));
+    list_add(before,
+             where(p, pipeline_turns_value(&first, p->loop->condition), fetch(p, f, &first)));
+    struct stmt *load = where(p, pipeline_turn_comes(&comes, 1), fetch(p, f, &next));
     struct stmt **end = &load;
     while (*end)
         end = &(*end)->next;
@@ -477,12 +480,12 @@ static bool is_known_ahead(struct pipeline *p)
     struct turns turn;
     if (!p->loop->condition || p->turns.unknown)
         return false;
-    turns_now(&turn, p->kernel, p->loop, true);
+    pipeline_turns_now(&turn, p->kernel, p->loop, true);
     for (int i = 0; i < p->loop->stages && !p->turns.unknown; i++) {
         struct expr *stage = expr_int(p->kernel, DT_I32, 0, p->loop->loc);
         condition_in(p, &turn);
         copies(p, &turn, stage);
-        turns_advance(&turn);
+        pipeline_turns_advance(&turn);
     }
     for (size_t i = 0; i < p->staged.count; i++)
         if (p->staged.data[i].decl->sym->type.rank >= MAX_RANK)

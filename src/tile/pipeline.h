@@ -21,27 +21,29 @@ struct turns {
 
 /* Sets the counters to their values in the running turn. `first`: to their values in the first
  * turn, as expressions for use before the loop. */
-void turns_now(struct turns *t, struct kernel *k, const struct stmt *loop, bool first);
+void pipeline_turns_now(struct turns *t, struct kernel *k, const struct stmt *loop, bool first);
 /* Moves the counters on by one turn. */
-void turns_advance(struct turns *t);
+void pipeline_turns_advance(struct turns *t);
 /* Returns a copy of e with its value in that turn. Variables that the body declares are replaced
  * by their values. */
-struct expr *turns_value(struct turns *t, const struct expr *e);
+struct expr *pipeline_turns_value(struct turns *t, const struct expr *e);
 
-/* turns_are_even returns true if all counters that matter grow by numbers. Then turns_at sets
+/* pipeline_turns_are_even returns true if all counters that matter grow by numbers. Then pipeline_turns_at sets
  * the counters to turn `index` (a scalar) of the loop, as expressions for use before the loop. */
-bool turns_are_even(const struct turns *t);
-void turns_at(struct turns *t, struct kernel *k, const struct stmt *loop, struct sym *index);
+bool pipeline_turns_are_even(const struct turns *t);
+void pipeline_turns_at(struct turns *t, struct kernel *k, const struct stmt *loop,
+                       struct sym *index);
 
 /* Returns true if the loop's condition stays false once it is false, while the counters
  * continue. */
-bool condition_is_final(struct kernel *k, const struct stmt *loop);
+bool pipeline_condition_is_final(struct kernel *k, const struct stmt *loop);
 /* Returns the condition that there is a turn `ahead` turns after this one; NULL: there certainly
  * is. */
-struct expr *turn_comes(struct turns *t, int ahead);
+struct expr *pipeline_turn_comes(struct turns *t, int ahead);
 
 /* --- making expressions --- */
-struct expr *plus_number(struct kernel *k, struct expr *e, int64_t n);
-struct expr *both_hold(struct kernel *k, struct expr *a, struct expr *b); /* a NULL: returns b */
+struct expr *pipeline_plus_number(struct kernel *k, struct expr *e, int64_t n);
+struct expr *pipeline_both_hold(struct kernel *k, struct expr *a,
+                                struct expr *b); /* a NULL: returns b */
 
 #endif

@@ -10,7 +10,7 @@ enum { MOST_DEPTH = 32, MOST_NODES = 400 };
 
 /* --- making expressions --- */
 
-struct expr *plus_number(struct kernel *k, struct expr *e, int64_t n)
+struct expr *pipeline_plus_number(struct kernel *k, struct expr *e, int64_t n)
 {
     enum dtype t = e->type.dtype;
     int64_t known;
@@ -19,7 +19,7 @@ struct expr *plus_number(struct kernel *k, struct expr *e, int64_t n)
     if (expr_is_integer(e, &known))
         return expr_int(k, t, dtype_wrap(t, known + n), e->loc);
     if ((e->op == OP_ADD || e->op == OP_SUB) && expr_is_integer(e->args[1], &known))
-        return plus_number(k, e->args[0], (e->op == OP_ADD ? known : -known) + n);
+        return pipeline_plus_number(k, e->args[0], (e->op == OP_ADD ? known : -known) + n);
     enum op op = n < 0 ? OP_SUB : OP_ADD;
     return expr_binary(k, op, e->type, e->loc, e, expr_int(k, t, n < 0 ? -n : n, e->loc));
 }
@@ -35,7 +35,7 @@ static struct expr *times_number(struct kernel *k, struct expr *e, int64_t n)
     return expr_binary(k, OP_MUL, e->type, e->loc, e, expr_int(k, t, n, e->loc));
 }
 
-struct expr *both_hold(struct kernel *k, struct expr *a, struct expr *b)
+struct expr *pipeline_both_hold(struct kernel *k, struct expr *a, struct expr *b)
 {
     return a ? expr_binary(k, OP_LAND, type_scalar(DT_BOOL), b->loc, a, b) : b;
 }
@@ -160,7 +160,7 @@ static struct expr *copy(struct copying *c, const struct expr *e)
     return x;
 }
 
-struct expr *turns_value(struct turns *t, const struct expr *e)
+struct expr *pipeline_turns_value(struct turns *t, const struct expr *e)
 {
     struct copying c = {.turns = t};
     return copy(&c, e);
@@ -184,11 +184,11 @@ static struct expr *known_value(struct turns *t, const struct expr *e)
 {
     struct turns trial = *t;
     trial.unknown = false;
-    struct expr *value = turns_value(&trial, e);
+    struct expr *value = pipeline_turns_value(&trial, e);
     return trial.unknown ? NULL : value;
 }
 
-void turns_now(struct turns *t, struct kernel *k, const struct stmt *loop, bool first)
+void pipeline_turns_now(struct turns *t, struct kernel *k, const struct stmt *loop, bool first)
 {
     *t = (struct turns){.kernel = k, .loop = loop};
     for (const struct stmt *step = loop->step; step; step = step->next) {
@@ -203,7 +203,7 @@ void turns_now(struct turns *t, struct kernel *k, const struct stmt *loop, bool 
     }
 }
 
-void turns_advance(struct turns *t)
+void pipeline_turns_advance(struct turns *t)
 {
     for (const struct stmt *step = t->loop->step; step; step = step->next) {
         struct sym *s = step->target->sym;
@@ -212,13 +212,13 @@ void turns_advance(struct turns *t)
             continue;
         struct expr *now = known_value(t, step->target);
         if (now && steps_by(step, &n))
-            set_counter(t, s, plus_number(t->kernel, now, n));
+            set_counter(t, s, pipeline_plus_number(t->kernel, now, n));
         else
             set_counter(t, s, now ? known_value(t, step->value) : NULL);
     }
 }
 
-bool turns_are_even(const struct turns *t)
+bool pipeline_turns_are_even(const struct turns *t)
 {
     int64_t n;
     for (size_t i = 0; i < t->counters.count; i++) {
@@ -229,9 +229,10 @@ bool turns_are_even(const struct turns *t)
     return true;
 }
 
-void turns_at(struct turns *t, struct kernel *k, const struct stmt *loop, struct sym *index)
+void pipeline_turns_at(struct turns *t, struct kernel *k, const struct stmt *loop,
+                       struct sym *index)
 {
-    turns_now(t, k, loop, true);
+    pipeline_turns_now(t, k, loop, true);
     for (size_t i = 0; i < t->counters.count; i++) {
         struct binding *b = &t->counters.data[i];
         const struct stmt *step = step_of(loop, b->sym);
@@ -241,7 +242,7 @@ void turns_at(struct turns *t, struct kernel *k, const struct stmt *loop, struct
         struct expr *further = expr_cast(k, expr_ref(k, index, step->loc), b->sym->type.dtype);
         further = times_number(k, further, n);
         b->value = expr_is_integer(b->value, &start)
-                       ? plus_number(k, further, start)
+                       ? pipeline_plus_number(k, further, start)
                        : expr_binary(k, OP_ADD, b->value->type, step->loc, b->value, further);
     }
 }
@@ -300,7 +301,7 @@ static bool is_final(const struct stmt *loop, const struct expr *e)
     return from_below ? by > 0 : by < 0;
 }
 
-bool condition_is_final(struct kernel *k, const struct stmt *loop)
+bool pipeline_condition_is_final(struct kernel *k, const struct stmt *loop)
 {
     (void)k;
     return loop->condition && is_final(loop, loop->condition);
@@ -317,23 +318,23 @@ static struct expr *comes_before_limit(struct turns *t, const struct expr *e, in
     if (e->op == OP_LAND) {
         struct expr *a = comes_before_limit(t, e->args[0], ahead);
         struct expr *b = comes_before_limit(t, e->args[1], ahead);
-        return a && b ? both_hold(k, a, b) : a ? a : b;
+        return a && b ? pipeline_both_hold(k, a, b) : a ? a : b;
     }
     if (!mentions_counter(loop, e))
         return NULL; /* it holds in this turn, so it holds in the next ones */
     is_limit(loop, e, &side, &by);
     enum dtype t0 = e->args[1 - side]->type.dtype;
     struct turns now, then;
-    turns_now(&now, k, loop, false);
-    struct expr *limit = turns_value(&now, e->args[1 - side]);
-    struct expr *counter = turns_value(&now, e->args[side]);
+    pipeline_turns_now(&now, k, loop, false);
+    struct expr *limit = pipeline_turns_value(&now, e->args[1 - side]);
+    struct expr *counter = pipeline_turns_value(&now, e->args[side]);
     if (t0 == DT_I32 || t0 == DT_I64) {
-        limit = plus_number(k, limit, -by * ahead);
+        limit = pipeline_plus_number(k, limit, -by * ahead);
     } else {
-        turns_now(&then, k, loop, false);
+        pipeline_turns_now(&then, k, loop, false);
         for (int i = 0; i < ahead; i++)
-            turns_advance(&then);
-        counter = turns_value(&then, e->args[side]);
+            pipeline_turns_advance(&then);
+        counter = pipeline_turns_value(&then, e->args[side]);
     }
     t->unknown |= now.unknown;
     t->why = t->why ? t->why : now.why;
@@ -341,16 +342,17 @@ static struct expr *comes_before_limit(struct turns *t, const struct expr *e, in
     return expr_binary(k, e->op, type_scalar(DT_BOOL), e->loc, a, b);
 }
 
-struct expr *turn_comes(struct turns *t, int ahead)
+struct expr *pipeline_turn_comes(struct turns *t, int ahead)
 {
     struct expr *comes = NULL;
-    if (condition_is_final(t->kernel, t->loop))
+    if (pipeline_condition_is_final(t->kernel, t->loop))
         return comes_before_limit(t, t->loop->condition, ahead);
     struct turns then;
-    turns_now(&then, t->kernel, t->loop, false);
+    pipeline_turns_now(&then, t->kernel, t->loop, false);
     for (int i = 0; i < ahead; i++) {
-        turns_advance(&then);
-        comes = both_hold(t->kernel, comes, turns_value(&then, t->loop->condition));
+        pipeline_turns_advance(&then);
+        comes =
+            pipeline_both_hold(t->kernel, comes, pipeline_turns_value(&then, t->loop->condition));
     }
     t->unknown |= then.unknown;
     t->why = t->why ? t->why : then.why;

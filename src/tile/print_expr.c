@@ -362,7 +362,7 @@ static void print_leaf_or_other(struct text *t, const struct expr *e, int want)
     switch (e->op) {
     case OP_LITERAL: print_literal(t, e, want); break;
     case OP_REF:
-        text_add(t, e->sym->device ? device_number_text(e->sym->device) : e->sym->name);
+        text_add(t, e->sym->device ? op_device_number_text(e->sym->device) : e->sym->name);
         break;
     case OP_ACCESS: print_access(t, e); break;
     case OP_LOOKUP: print_lookup(t, e); break;

@@ -24,7 +24,7 @@ static int line_of(struct adder *a, struct loc at)
 {
     int line = 0, column;
     if (at.source)
-        line_starts_find(a->kernel->arena, &a->lines, at, &line, &column);
+        loc_line_starts_find(a->kernel->arena, &a->lines, at, &line, &column);
     return line;
 }
 
@@ -447,7 +447,7 @@ static void refuse_unknown(struct adder *a)
     for (int i = 0; i < r->count; i++) {
         if (a->found[i])
             continue;
-        const char *near = nearest_name(r->names[i].name, names.data, names.count);
+        const char *near = text_nearest(r->names[i].name, names.data, names.count);
         if (near && strcmp(near, r->names[i].name) == 0)
             near = NULL; /* it is declared, and only read */
         diag_error(a->diag, a->kernel->loc, "kernel `%s` assigns no `%s`%s%s%s", a->kernel->name,

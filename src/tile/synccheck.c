@@ -76,14 +76,14 @@ static void explore(struct sync_check *k, bool exact, bool hasty)
 static enum sync_verdict check(struct sync_check *k, const char **why)
 {
     sync_values_init(k);
-    interner_init(&k->accesses, k->arena);
-    interner_init(&k->finding_keys, k->arena);
-    interner_init(&k->pairs, k->arena);
-    interner_init(&k->solved, k->arena);
+    sync_interner_init(&k->accesses, k->arena);
+    sync_interner_init(&k->finding_keys, k->arena);
+    sync_interner_init(&k->pairs, k->arena);
+    sync_interner_init(&k->solved, k->arena);
     k->tries_left = TRIES;
     if (kernel_uses_roles(k->kernel))
         return sync_check_roles(k, why);
-    if (!skeleton_make(k))
+    if (!sync_skeleton_make(k))
         return SYNC_CLEAN;
     if (k->gave_up) {
         *why = k->gave_up;
@@ -92,7 +92,7 @@ static enum sync_verdict check(struct sync_check *k, const char **why)
     explore(k, false, false);
     if (k->gave_up) {
         k->findings.count = 0;
-        interner_init(&k->finding_keys, k->arena);
+        sync_interner_init(&k->finding_keys, k->arena);
         explore(k, false, true);
     }
     const char *widened = k->gave_up;
@@ -127,7 +127,7 @@ static enum sync_verdict check_kernel(struct pass_context *c, const char **why)
     k->threads = kernel_block_threads(c->kernel);
     k->steps_left = c->sync_memory ? c->sync_memory->steps_left : NULL;
     enum sync_verdict result = check(k, why);
-    report_findings(k);
+    sync_report_findings(k);
     messages->out_of_memory = beside;
     kernels->out_of_memory = outer;
     arena_free(own);
@@ -191,5 +191,5 @@ void pass_synccheck(struct pass_context *c)
 {
     if (!c->despite_races)
         c->sync = synccheck_kernel(c, &c->sync_undecided);
-    check_blocks(c);
+    blockcheck_kernel(c);
 }

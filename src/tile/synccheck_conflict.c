@@ -10,8 +10,8 @@ static bool make_axis(struct sync_check *k, struct access *a, int axis, int star
                       int64_t extent)
 {
     int64_t first, end;
-    if (value_number(k, start, &first)) {
-        end = add_saturated(first, n);
+    if (sync_value_number(k, start, &first)) {
+        end = sync_add_saturated(first, n);
         end = end < extent ? end : extent;
         first = first > 0 ? first : 0;
         if (first >= end)
@@ -24,7 +24,7 @@ static bool make_axis(struct sync_check *k, struct access *a, int axis, int star
     return true;
 }
 
-int access_make(struct sync_check *k, struct state *s, int site)
+int sync_access_make(struct sync_check *k, struct state *s, int site)
 {
     const struct touch *t = &k->code.touches.data[site];
     const struct sym *tile = k->code.tiles.data[t->tile];
@@ -62,7 +62,7 @@ int access_make(struct sync_check *k, struct state *s, int site)
         a.stored = eval_value(k, s, t->stored);
     if (a.stored == k->top)
         a.stored = -1;
-    return intern(&k->accesses, &a, sizeof a, NULL);
+    return sync_intern(&k->accesses, &a, sizeof a, NULL);
 }
 
 /* --- boxes of the whole block --- */
@@ -81,7 +81,7 @@ static void constrain(struct meeting_at *out, int form, int64_t scale, int64_t l
 static enum meeting require(struct sync_check *k, const struct state *s, int v, int64_t low,
                             int64_t high, struct meeting_at *out)
 {
-    struct value x = *value_at(k, v);
+    struct value x = *sync_value_at(k, v);
     if (x.kind == VALUE_SUM && !x.terms)
         return x.c >= low && x.c <= high ? MEET_SURE : MEET_NEVER;
     if (x.kind == VALUE_MODULAR) /* a number of low … high has the remainder, or none has */
@@ -91,8 +91,8 @@ static enum meeting require(struct sync_check *k, const struct state *s, int v, 
     if (x.kind != VALUE_SUM)
         return MEET_MAYBE;
     int64_t scale, known_low, known_high;
-    int form = value_form(k, v, &scale);
-    fact_interval(k, s, form, &known_low, &known_high);
+    int form = sync_value_form(k, v, &scale);
+    sync_fact_interval(k, s, form, &known_low, &known_high);
     constrain(out, form, scale, low - x.c, high - x.c);
     const struct fact *f = &out->constraint[out->constraints - 1];
     if (f->low > f->high || f->low > known_high || f->high < known_low)
@@ -130,7 +130,8 @@ static enum meeting axis_meet(struct sync_check *k, const struct state *s, const
     if ((a->gathers | b->gathers) >> axis & 1)
         return gathers_meet(k, a, b, axis);
     int64_t first, second;
-    if (value_number(k, a->start[axis], &first) && value_number(k, b->start[axis], &second))
+    if (sync_value_number(k, a->start[axis], &first) &&
+        sync_value_number(k, b->start[axis], &second))
         return first < second + b->extent[axis] && second < first + a->extent[axis] ? MEET_SURE
                                                                                     : MEET_NEVER;
     int difference = sync_value_add(k, a->start[axis], b->start[axis], -1);
@@ -138,7 +139,7 @@ static enum meeting axis_meet(struct sync_check *k, const struct state *s, const
     int64_t c, extent = k->code.tiles.data[a->tile]->type.extent[axis];
     const struct access *both[2] = {a, b};
     for (int i = 0; i < 2 && met != MEET_NEVER; i++) /* and both must be inside the tile */
-        if (!value_number(k, both[i]->start[axis], &c))
+        if (!sync_value_number(k, both[i]->start[axis], &c))
             met = least(
                 met, require(k, s, both[i]->start[axis], 0, extent - both[i]->extent[axis], out));
     return met;
@@ -169,14 +170,14 @@ static bool per_thread_make(const struct sync_check *k, const struct access *a,
 {
     *out = (struct per_thread){.access = a};
     for (int i = 0; i < a->rank; i++) {
-        const struct value *v = value_at(k, a->start[i]);
+        const struct value *v = sync_value_at(k, a->start[i]);
         if (v->kind == VALUE_TOP || v->kind == VALUE_MODULAR || a->gathers)
             return false;
-        out->lane[i] = value_lanes_at(k, v);
+        out->lane[i] = sync_value_lanes_at(k, v);
         out->c[i] = v->c;
     }
-    const struct value *m = value_at(k, a->mask);
-    out->mask = value_lanes_at(k, m);
+    const struct value *m = sync_value_at(k, a->mask);
+    out->mask = sync_value_lanes_at(k, m);
     out->mask_c = m->kind == VALUE_SUM ? m->c : LANE_UNKNOWN;
     return true;
 }
@@ -216,13 +217,13 @@ static bool window_make(const struct sync_check *k, const struct per_thread *a,
                 if (x == LANE_UNKNOWN)
                     continue;
                 low = x < low ? x : low;
-                int64_t end = add_saturated(x, both[j]->access->extent[i]);
+                int64_t end = sync_add_saturated(x, both[j]->access->extent[i]);
                 high = end > high ? end : high;
             }
         if (low > high)
             return false;
         w->origin[i] = low;
-        w->extent[i] = sub_saturated(high, low);
+        w->extent[i] = sync_sub_saturated(high, low);
         if (w->extent[i] < 0 || w->extent[i] > (1 << 20) || w->size * w->extent[i] > (1 << 20))
             return false;
         w->size *= w->extent[i];
@@ -334,7 +335,7 @@ static bool unknown_starts(const struct sync_check *k, const struct per_thread *
 
 static bool same_terms(struct sync_check *k, int a, int b)
 {
-    const struct value *x = value_at(k, a), *y = value_at(k, b);
+    const struct value *x = sync_value_at(k, a), *y = sync_value_at(k, b);
     return x->terms == y->terms && memcmp(x->atom, y->atom, sizeof x->atom) == 0 &&
            memcmp(x->factor, y->factor, sizeof x->factor) == 0;
 }
@@ -355,7 +356,7 @@ static enum meeting per_thread_meet(struct sync_check *k, const struct access *a
     for (int i = 0; i < a->rank; i++) {
         if (!same_terms(k, a->start[i], b->start[i]))
             return MEET_MAYBE;
-        terms = terms || value_at(k, a->start[i])->terms;
+        terms = terms || sync_value_at(k, a->start[i])->terms;
     }
     if (unknown_starts(k, &pa) || unknown_starts(k, &pb))
         return MEET_MAYBE;
@@ -377,7 +378,7 @@ static enum meeting block_meets_threads(struct sync_check *k, const struct acces
     if (!per_thread_make(k, threads, &p) || !per_thread_make(k, block, &q))
         return MEET_MAYBE;
     for (int i = 0; i < block->rank; i++)
-        if (value_at(k, block->start[i])->terms || value_at(k, threads->start[i])->terms)
+        if (sync_value_at(k, block->start[i])->terms || sync_value_at(k, threads->start[i])->terms)
             return MEET_MAYBE;
     enum meeting met = MEET_NEVER;
     for (int t = 0; t < k->threads; t++) {
@@ -386,7 +387,7 @@ static enum meeting block_meets_threads(struct sync_check *k, const struct acces
         for (int i = 0; inside && i < block->rank; i++) {
             int64_t x = thread_start(&p, i, t);
             inside = x == LANE_UNKNOWN || (x < q.c[i] + block->extent[i] &&
-                                           q.c[i] < add_saturated(x, threads->extent[i]));
+                                           q.c[i] < sync_add_saturated(x, threads->extent[i]));
         }
         if (inside && comes == 1)
             return MEET_SURE;
@@ -398,13 +399,13 @@ static enum meeting block_meets_threads(struct sync_check *k, const struct acces
 
 /* --- whether two accesses meet --- */
 
-bool access_has_lanes(struct sync_check *k, int access)
+bool sync_access_has_lanes(struct sync_check *k, int access)
 {
     while (k->access_lanes.count <= (size_t)access) {
         const struct access *a = access_at(k, (int)k->access_lanes.count);
-        bool lanes = value_at(k, a->mask)->kind != VALUE_SUM;
+        bool lanes = sync_value_at(k, a->mask)->kind != VALUE_SUM;
         for (int i = 0; i < a->rank; i++)
-            lanes = lanes || value_at(k, a->start[i])->kind == VALUE_LANES;
+            lanes = lanes || sync_value_at(k, a->start[i])->kind == VALUE_LANES;
         vec_push(k->arena, &k->access_lanes, lanes);
     }
     return k->access_lanes.data[access];
@@ -421,7 +422,7 @@ static enum meeting threads_meet_once(struct sync_check *k, int a, int b, bool c
 {
     struct pair pair = {a, b};
     bool is_new;
-    int number = intern(&k->pairs, &pair, sizeof pair, &is_new);
+    int number = sync_intern(&k->pairs, &pair, sizeof pair, &is_new);
     if (is_new) {
         const struct access *x = access_at(k, a), *y = access_at(k, b);
         enum meeting met;
@@ -438,14 +439,14 @@ static enum meeting threads_meet_once(struct sync_check *k, int a, int b, bool c
     return k->pair_results.data[number];
 }
 
-enum meeting access_meet(struct sync_check *k, const struct state *s, int a, int b, bool in_flight,
-                         struct meeting_at *out)
+enum meeting sync_access_meet(struct sync_check *k, const struct state *s, int a, int b,
+                              bool in_flight, struct meeting_at *out)
 {
     const struct access *x = access_at(k, a), *y = access_at(k, b);
     *out = (struct meeting_at){.thread = {-1, -1}};
     bool collective = k->code.touches.data[x->site].collective ||
                       k->code.touches.data[y->site].collective || in_flight;
-    if (collective && !access_has_lanes(k, a) && !access_has_lanes(k, b))
+    if (collective && !sync_access_has_lanes(k, a) && !sync_access_has_lanes(k, b))
         return k->threads == 1 && !in_flight ? MEET_NEVER : boxes_meet(k, s, x, y, out);
     return threads_meet_once(k, a, b, collective, out);
 }

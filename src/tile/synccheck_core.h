@@ -45,10 +45,10 @@ struct interner {
     uint32_t *slot; /* item + 1; 0: free */
     size_t slots;   /* a power of two */
 };
-void interner_init(struct interner *t, struct arena *a);
+void sync_interner_init(struct interner *t, struct arena *a);
 /* Returns the number of this blob, which it copies. *is_new (may be NULL) is set to true if the
  * blob is new. */
-int intern(struct interner *t, const void *blob, size_t size, bool *is_new);
+int sync_intern(struct interner *t, const void *blob, size_t size, bool *is_new);
 
 /* --- values --- */
 
@@ -308,37 +308,38 @@ struct sync_check {
 
 /* --- synccheck_value.c --- */
 void sync_values_init(struct sync_check *k);
-const struct value *value_at(const struct sync_check *k, int v);
-const struct atom *atom_at(const struct sync_check *k, int a);
+const struct value *sync_value_at(const struct sync_check *k, int v);
+const struct atom *sync_atom_at(const struct sync_check *k, int a);
 /* Returns true if the atom is made of other values, its `arg`. */
 static inline bool atom_is_made(const struct atom *a)
 {
     return a->kind == ATOM_OP || a->kind == ATOM_LOAD;
 }
-const int64_t *value_lanes_at(const struct sync_check *k, const struct value *v); /* NULL: none */
-uint64_t value_leaves(const struct sync_check *k, int v);
+const int64_t *sync_value_lanes_at(const struct sync_check *k,
+                                   const struct value *v); /* NULL: none */
+uint64_t sync_value_leaves(const struct sync_check *k, int v);
 uint64_t expr_leaves(const struct sync_check *k, const struct expr *e); /* the leaves of e */
-bool value_number(const struct sync_check *k, int v, int64_t *out);
+bool sync_value_number(const struct sync_check *k, int v, int64_t *out);
 int sync_value_int(struct sync_check *k, int64_t c);
-int value_atom(struct sync_check *k, struct atom *a);
-int value_from_lanes(struct sync_check *k, const int64_t *lanes);
+int sync_value_atom(struct sync_check *k, struct atom *a);
+int sync_value_from_lanes(struct sync_check *k, const int64_t *lanes);
 int sync_value_add(struct sync_check *k, int a, int b, int64_t sign); /* returns a + sign * b */
 int sync_value_thread(struct sync_check *k, int axis);                /* thread.x … */
 /* Returns the result of the op on operands of type t. */
-int value_op(struct sync_check *k, enum op op, enum dtype t, const int *args, int count);
+int sync_value_op(struct sync_check *k, enum op op, enum dtype t, const int *args, int count);
 /* Returns the result of an op that wraps around, so that it is not a sum. */
-int value_wrapped(struct sync_check *k, enum op op, enum dtype t, const int *args, int count);
-int value_modular(struct sync_check *k, int64_t c, int64_t step);
+int sync_value_wrapped(struct sync_check *k, enum op op, enum dtype t, const int *args, int count);
+int sync_value_modular(struct sync_check *k, int64_t c, int64_t step);
 /* Returns the terms of v as the form of a fact: v = scale * form + c (v must be a SUM or LANES
  * with terms). */
-int value_form(struct sync_check *k, int v, int64_t *scale);
+int sync_value_form(struct sync_check *k, int v, int64_t *scale);
 /* Returns v with every WIDE or FRESH atom of `site` replaced: by the atom plus `shift` if the
  * shift is known, else v becomes TOP. */
-int value_renew(struct sync_check *k, int v, int site, bool known, int64_t shift);
+int sync_value_renew(struct sync_check *k, int v, int site, bool known, int64_t shift);
 /* Add and subtract with saturation: FACT_NONE and FACT_MANY stay as they are. */
-int64_t add_saturated(int64_t a, int64_t b);
-int64_t sub_saturated(int64_t a, int64_t b);
-int64_t mul_saturated(int64_t a, int64_t b);
+int64_t sync_add_saturated(int64_t a, int64_t b);
+int64_t sync_sub_saturated(int64_t a, int64_t b);
+int64_t sync_mul_saturated(int64_t a, int64_t b);
 
 /* --- synccheck_eval.c --- */
 
@@ -364,82 +365,83 @@ void eval_condition(struct sync_check *k, struct state *s, const struct expr *e,
 int eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr *e, bool negate);
 /* Adds facts under which e holds (negate: does not hold) in every thread. Returns false if it
  * finds none. */
-bool force_condition(struct sync_check *k, struct state *s, const struct expr *e, bool negate);
+bool sync_force_condition(struct sync_check *k, struct state *s, const struct expr *e, bool negate);
 void eval_assume(struct sync_check *k, struct state *s, const struct expr *e, bool *possible);
 /* Adds facts about sizes that hold because a block runs, so the grid has blocks. */
 void eval_grid_facts(struct sync_check *k, struct state *s);
 
 /* --- synccheck_state.c --- */
-struct fact *fact_find(struct state *s, int form);
-void fact_interval(const struct sync_check *k, const struct state *s, int form, int64_t *low,
-                   int64_t *high);
+struct fact *sync_fact_find(struct state *s, int form);
+void sync_fact_interval(const struct sync_check *k, const struct state *s, int form, int64_t *low,
+                        int64_t *high);
 /* Intersects the fact with low … high. Returns false if nothing is left. */
-bool fact_add(struct sync_check *k, struct state *s, int form, int64_t low, int64_t high);
+bool sync_fact_add(struct sync_check *k, struct state *s, int form, int64_t low, int64_t high);
 /* Gives the FRESH or WIDE atom of `site` a new value: the old one plus shift if that is known,
  * else a value unrelated to the old one. */
-void state_renew(struct sync_check *k, struct state *s, int site, bool known, int64_t shift);
+void sync_state_renew(struct sync_check *k, struct state *s, int site, bool known, int64_t shift);
 /* Handles the head of a loop, and widens. Returns false if numbers end the loop soon, so that
  * comparing states is not needed. */
-bool state_head(struct sync_check *k, struct state *s, int loop);
-void state_begin(struct sync_check *k, struct state *s);
-void state_copy(const struct sync_check *k, struct state *to, const struct state *from);
+bool sync_state_head(struct sync_check *k, struct state *s, int loop);
+void sync_state_begin(struct sync_check *k, struct state *s);
+void sync_state_copy(const struct sync_check *k, struct state *to, const struct state *from);
 /* Adds s to the states to continue from, unless an equal one is there. */
-void state_park(struct sync_check *k, struct state *s, int pc);
-void state_load(const struct sync_check *k, int number, struct state *s);
-void state_touch(struct sync_check *k, struct state *s, int access); /* adds an access since the
+void sync_state_park(struct sync_check *k, struct state *s, int pc);
+void sync_state_load(const struct sync_check *k, int number, struct state *s);
+void sync_state_touch(struct sync_check *k, struct state *s,
+                      int access); /* adds an access since the
                                                                       * last barrier */
-void state_launch(struct sync_check *k, struct state *s, int access);
-void state_commit(const struct sync_check *k, struct state *s);
-void state_wait(struct sync_check *k, struct state *s, int64_t groups);
+void sync_state_launch(struct sync_check *k, struct state *s, int access);
+void sync_state_commit(const struct sync_check *k, struct state *s);
+void sync_state_wait(struct sync_check *k, struct state *s, int64_t groups);
 /* Forgets the tile's copies in flight. */
-void state_land(const struct sync_check *k, struct state *s, int tile);
+void sync_state_land(const struct sync_check *k, struct state *s, int tile);
 
 /* --- synccheck_conflict.c --- */
-int access_make(struct sync_check *k, struct state *s, int site); /* -1: it touches nothing */
+int sync_access_make(struct sync_check *k, struct state *s, int site); /* -1: it touches nothing */
 static inline const struct access *access_at(const struct sync_check *k, int a)
 {
     return k->accesses.item.data[a];
 }
 /* Returns true if a thread may touch another part than the others. Finds it once for each access. */
-bool access_has_lanes(struct sync_check *k, int a);
+bool sync_access_has_lanes(struct sync_check *k, int a);
 /* Returns whether a and b, in this order, meet. in_flight: in any threads; otherwise in two
  * different ones. */
-enum meeting access_meet(struct sync_check *k, const struct state *s, int a, int b, bool in_flight,
-                         struct meeting_at *out);
+enum meeting sync_access_meet(struct sync_check *k, const struct state *s, int a, int b,
+                              bool in_flight, struct meeting_at *out);
 
 /* --- synccheck_solve.c --- */
 /* Returns true if it finds inputs under which all facts of s and the constraints hold. */
 bool sync_solve(struct sync_check *k, const struct state *s, const struct fact *more, int count);
 /* Returns true if there certainly are inputs for these facts alone. */
-bool facts_solve(struct sync_check *k, const struct fact *facts, int count);
-void fact_key(const struct sync_check *k, const struct fact *f, uint64_t key[2]);
+bool sync_facts_solve(struct sync_check *k, const struct fact *facts, int count);
+void sync_fact_key(const struct sync_check *k, const struct fact *f, uint64_t key[2]);
 
 /* --- synccheck_fix.c: changes of the text that fix the latest diagnostic --- */
 
 /* Adds a barrier between two accesses. If `wait`, the place of a wait for a copy, is given, the
  * barrier comes after it. */
-void fix_with_barrier(struct sync_check *k, int early, int late, struct loc wait);
+void sync_fix_with_barrier(struct sync_check *k, int early, int late, struct loc wait);
 /* Adds a wait for all but `groups` groups of copies, and a barrier, before the later access. */
-void fix_with_wait(struct sync_check *k, int early, int late, int groups);
+void sync_fix_with_wait(struct sync_check *k, int early, int late, int groups);
 /* Replaces a number of the text. */
-void fix_number(struct sync_check *k, const struct expr *number, int64_t value);
+void sync_fix_number(struct sync_check *k, const struct expr *number, int64_t value);
 /* Adds a wait at the end of the copy's tile or of the kernel. */
-void fix_at_end(struct sync_check *k, const struct finding *f);
+void sync_fix_at_end(struct sync_check *k, const struct finding *f);
 
 /* Adds a statement before another. */
-void fix_before(struct sync_check *k, const struct stmt *s, const char *statement);
+void sync_fix_before(struct sync_check *k, const struct stmt *s, const char *statement);
 /* Adds a statement at the end of the role, or of the kernel, that has s. */
-void fix_at_end_of_role(struct sync_check *k, const struct stmt *s, const char *statement);
+void sync_fix_at_end_of_role(struct sync_check *k, const struct stmt *s, const char *statement);
 
 /* --- the rest --- */
-bool skeleton_make(struct sync_check *k); /* false: nothing to check */
-void relevant_scalars(struct sync_check *k);
-int tracked_slot(const struct sync_check *k, const struct sym *s); /* -1: not tracked */
-bool relevant_stmt(const struct sync_check *k, const struct stmt *s, bool in_loop);
-bool touches_shared(const struct expr *e);
-bool stores_shared_value(const struct stmt *s); /* a value that all threads share */
-bool is_checked_tile(const struct sym *s);
+bool sync_skeleton_make(struct sync_check *k); /* false: nothing to check */
+void sync_relevant_scalars(struct sync_check *k);
+int sync_tracked_slot(const struct sync_check *k, const struct sym *s); /* -1: not tracked */
+bool sync_relevant_stmt(const struct sync_check *k, const struct stmt *s, bool in_loop);
+bool sync_touches_shared(const struct expr *e);
+bool sync_stores_shared_value(const struct stmt *s); /* a value that all threads share */
+bool sync_is_checked_tile(const struct sym *s);
 void sync_explore(struct sync_check *k);
-void report_findings(struct sync_check *k);
+void sync_report_findings(struct sync_check *k);
 
 #endif

@@ -38,7 +38,7 @@ static int eval_param(struct sync_check *k, const struct sym *p)
     type_range(p->type.dtype, &a.low, &a.high);
     if (a.low < 0 && is_size(k->kernel, p))
         a.low = 0;
-    return value_atom(k, &a);
+    return sync_value_atom(k, &a);
 }
 
 /* Returns the place in the grid of a block, or if there are clusters, of its cluster. */
@@ -53,7 +53,7 @@ static int eval_block(struct sync_check *k, int axis)
         .kind = ATOM_BLOCK, .dtype = DT_I32, .axis = axis, .low = 0, .high = INT32_MAX};
     if (eval_int(grid, NULL, &extent))
         a.high = extent / along - 1;
-    return value_atom(k, &a);
+    return sync_value_atom(k, &a);
 }
 
 /* The same for a block of a cluster, whose rank is known. */
@@ -85,14 +85,14 @@ static int eval_fresh(struct sync_check *k, struct state *s, const struct expr *
     if (k->exact)
         a.count = s->fresh++;
     else
-        state_renew(k, s, a.site, false, 0);
-    return value_atom(k, &a);
+        sync_state_renew(k, s, a.site, false, 0);
+    return sync_value_atom(k, &a);
 }
 
 static int eval_load(struct sync_check *k, struct state *s, const struct expr *e)
 {
     struct atom a = {.kind = ATOM_LOAD, .dtype = (int)e->type.dtype, .sym = e->sym};
-    int filling = e->sym->storage == ST_SHARED ? tracked_slot(k, e->sym) : -1;
+    int filling = e->sym->storage == ST_SHARED ? sync_tracked_slot(k, e->sym) : -1;
     if (filling >= 0 && s->slot[filling] >= 0)
         a.arg[a.count++] = s->slot[filling];
     else if (!e->sym->is_const)
@@ -103,12 +103,12 @@ static int eval_load(struct sync_check *k, struct state *s, const struct expr *e
         if (e->index[i].kind != IX_ELEMENT)
             return eval_fresh(k, s, e);
         int at = eval_value(k, s, e->index[i].value);
-        if (value_at(k, at)->kind != VALUE_SUM)
+        if (sync_value_at(k, at)->kind != VALUE_SUM)
             return eval_fresh(k, s, e);
         a.arg[a.count++] = at;
     }
     type_range(e->type.dtype, &a.low, &a.high);
-    return value_atom(k, &a);
+    return sync_value_atom(k, &a);
 }
 
 int eval_filling(struct sync_check *k, struct state *s, bool plain)
@@ -117,7 +117,7 @@ int eval_filling(struct sync_check *k, struct state *s, bool plain)
     a.low = FACT_NONE;
     a.high = FACT_MANY;
     a.count = s->fresh++;
-    return value_atom(k, &a);
+    return sync_value_atom(k, &a);
 }
 
 static int eval_ref(struct sync_check *k, struct state *s, const struct expr *e)
@@ -128,11 +128,11 @@ static int eval_ref(struct sync_check *k, struct state *s, const struct expr *e)
             return sync_value_int(k, sym->value.i);
         struct atom a = {.kind = ATOM_LITERAL, .dtype = (int)sym->type.dtype, .low = 0, .high = 0};
         memcpy(&a.low, &sym->value.f, sizeof a.low);
-        return value_atom(k, &a);
+        return sync_value_atom(k, &a);
     }
     if (sym->storage == ST_PARAM)
         return eval_param(k, sym);
-    int slot = tracked_slot(k, sym);
+    int slot = sync_tracked_slot(k, sym);
     return slot >= 0 && s->slot[slot] >= 0 ? s->slot[slot] : k->top;
 }
 
@@ -150,8 +150,8 @@ static int64_t decide(enum op op, int64_t low, int64_t high, int64_t scale, int6
     /* The values at the ends of the interval. Bounds that are far away are not used. */
     bool a_known = a != FACT_NONE && a > -INT32_MAX && a < INT32_MAX;
     bool b_known = b != FACT_MANY && b < INT32_MAX && b > -INT32_MAX;
-    int64_t least = a_known ? add_saturated(a * scale, c) : FACT_NONE;
-    int64_t most = b_known ? add_saturated(b * scale, c) : FACT_MANY;
+    int64_t least = a_known ? sync_add_saturated(a * scale, c) : FACT_NONE;
+    int64_t most = b_known ? sync_add_saturated(b * scale, c) : FACT_MANY;
     switch (op) {
     case OP_LT: return most < 0 ? 1 : least >= 0 ? 0 : LANE_UNKNOWN;
     case OP_LE: return most <= 0 ? 1 : least > 0 ? 0 : LANE_UNKNOWN;
@@ -166,14 +166,14 @@ static int64_t decide(enum op op, int64_t low, int64_t high, int64_t scale, int6
 static bool below_zero(struct sync_check *k, const struct state *s, int v)
 {
     int64_t scale, low, high;
-    struct value x = *value_at(k, v);
+    struct value x = *sync_value_at(k, v);
     if (x.kind == VALUE_SUM && !x.terms)
         return x.c < 0;
     if (x.kind == VALUE_MODULAR)
         return false;
     if (x.kind != VALUE_SUM)
         return true;
-    fact_interval(k, s, value_form(k, v, &scale), &low, &high);
+    sync_fact_interval(k, s, sync_value_form(k, v, &scale), &low, &high);
     return decide(OP_GE, low, high, scale, x.c) != 1;
 }
 
@@ -183,36 +183,36 @@ static int eval_converted(struct sync_check *k, struct state *s, const struct ex
     int v = eval_value(k, s, e->args[0]);
     int64_t c;
     if (dtype_is_float(to) || dtype_is_float(from))
-        return value_op(k, OP_CAST, DT_F64, &v, 1);
+        return sync_value_op(k, OP_CAST, DT_F64, &v, 1);
     if (to == DT_BOOL && from != DT_BOOL) {
         int args[2] = {v, k->zero};
-        return value_op(k, OP_NE, from, args, 2);
+        return sync_value_op(k, OP_NE, from, args, 2);
     }
-    if (value_number(k, v, &c))
+    if (sync_value_number(k, v, &c))
         return sync_value_int(k, dtype_wrap(to, c));
     bool turns = dtype_is_signed(from) && !dtype_is_signed(to) && below_zero(k, s, v);
     if (turns)
-        return value_wrapped(k, OP_CAST, to, &v, 1);
+        return sync_value_wrapped(k, OP_CAST, to, &v, 1);
     if (dtype_table[to].bits >= dtype_table[from].bits || dtype_table[to].bits >= 32)
         return v; /* the result without overflow */
-    return value_op(k, OP_CAST, to, &v, 1);
+    return sync_value_op(k, OP_CAST, to, &v, 1);
 }
 
 static int compare_lanes(struct sync_check *k, enum op op, int difference, int64_t low,
                          int64_t high)
 {
     int64_t scale = 1;
-    const struct value *d = value_at(k, difference);
+    const struct value *d = sync_value_at(k, difference);
     if (d->terms)
-        value_form(k, difference, &scale);
-    d = value_at(k, difference);
-    const int64_t *from = value_lanes_at(k, d);
+        sync_value_form(k, difference, &scale);
+    d = sync_value_at(k, difference);
+    const int64_t *from = sync_value_lanes_at(k, d);
     int64_t *lanes = k->lane_scratch;
     for (int t = 0; t < k->threads; t++)
         lanes[t] = from[t] == LANE_UNKNOWN ? LANE_UNKNOWN
                    : d->terms              ? decide(op, low, high, scale, from[t])
                                            : decide(op, 0, 0, 1, from[t]);
-    return value_from_lanes(k, lanes);
+    return sync_value_from_lanes(k, lanes);
 }
 
 static bool is_compare(const struct expr *e)
@@ -226,7 +226,7 @@ static int eval_compare(struct sync_check *k, struct state *s, const struct expr
 {
     int args[2] = {eval_value(k, s, e->args[0]), eval_value(k, s, e->args[1])};
     int difference = sync_value_add(k, args[0], args[1], -1);
-    const struct value *d = value_at(k, difference);
+    const struct value *d = sync_value_at(k, difference);
     int64_t low = 0, high = 0, scale;
     if (d->kind == VALUE_SUM && !d->terms)
         return sync_value_int(k, decide(e->op, 0, 0, 1, d->c));
@@ -235,10 +235,10 @@ static int eval_compare(struct sync_check *k, struct state *s, const struct expr
     if (d->terms) {
         int64_t c = d->c;
         bool is_sum = d->kind == VALUE_SUM;
-        fact_interval(k, s, value_form(k, difference, &scale), &low, &high);
+        sync_fact_interval(k, s, sync_value_form(k, difference, &scale), &low, &high);
         if (is_sum) {
             int64_t known = decide(e->op, low, high, scale, c);
-            return known == LANE_UNKNOWN ? value_op(k, e->op, e->args[0]->type.dtype, args, 2)
+            return known == LANE_UNKNOWN ? sync_value_op(k, e->op, e->args[0]->type.dtype, args, 2)
                                          : sync_value_int(k, known);
         }
     }
@@ -250,31 +250,31 @@ static int eval_select(struct sync_check *k, struct state *s, const struct expr 
     int args[3];
     int64_t c;
     args[0] = eval_value(k, s, e->args[0]);
-    if (value_number(k, args[0], &c))
+    if (sync_value_number(k, args[0], &c))
         return eval_value(k, s, e->args[c ? 1 : 2]);
     args[1] = eval_value(k, s, e->args[1]);
     args[2] = eval_value(k, s, e->args[2]);
     if (args[1] == args[2])
         return args[1];
-    return value_op(k, OP_SELECT, e->type.dtype, args, 3);
+    return sync_value_op(k, OP_SELECT, e->type.dtype, args, 3);
 }
 
 /* Returns (WIDE + c) / d and % d as a VALUE_MODULAR, from the known remainder of the counter;
  * else v itself. */
 static int counter_modular(struct sync_check *k, struct state *s, int v)
 {
-    const struct value *x = value_at(k, v);
+    const struct value *x = sync_value_at(k, v);
     if (x->kind != VALUE_SUM || x->terms != 1 || x->factor[0] < 1 || !k->code.modulus)
         return v;
     int64_t scale = x->factor[0], c = x->c, residue;
-    struct fact *f = fact_find(s, value_form(k, v, &scale));
+    struct fact *f = sync_fact_find(s, sync_value_form(k, v, &scale));
     if (!f || f->residue < 0 || scale > INT32_MAX)
         return v;
     int64_t step = k->code.modulus * scale;
     residue = f->residue * scale + c;
     if (residue < 0 && f->low > -INT32_MAX && f->low < INT32_MAX && f->low * scale + c >= 0)
         residue = (residue % step + step) % step; /* a condition keeps it from being negative */
-    return residue < 0 ? v : value_modular(k, residue, step);
+    return residue < 0 ? v : sync_value_modular(k, residue, step);
 }
 
 /* Returns true if an unsigned result may wrap around below 0; it is then not a sum. */
@@ -292,16 +292,16 @@ static bool may_wrap(struct sync_check *k, const struct state *s, enum op op, en
  * Returns -1 if it is not. */
 static int divide_place(struct sync_check *k, enum op op, int v, int64_t d)
 {
-    const struct value x = *value_at(k, v);
+    const struct value x = *sync_value_at(k, v);
     if (x.kind != VALUE_SUM || x.c < 0 || d < 1 || (op != OP_DIV && op != OP_REM))
         return -1;
     for (int i = 0; i < x.terms; i++)
-        if (atom_at(k, x.atom[i])->kind != ATOM_BLOCK || x.factor[i] < 0 || x.factor[i] % d)
+        if (sync_atom_at(k, x.atom[i])->kind != ATOM_BLOCK || x.factor[i] < 0 || x.factor[i] % d)
             return -1;
     int out = sync_value_int(k, op == OP_DIV ? x.c / d : x.c % d);
     for (int i = 0; i < x.terms && op == OP_DIV; i++) {
-        struct atom a = *atom_at(k, x.atom[i]);
-        out = sync_value_add(k, out, value_atom(k, &a), x.factor[i] / d);
+        struct atom a = *sync_atom_at(k, x.atom[i]);
+        out = sync_value_add(k, out, sync_value_atom(k, &a), x.factor[i] / d);
     }
     return out;
 }
@@ -317,8 +317,9 @@ static int eval_plain_op(struct sync_check *k, struct state *s, const struct exp
     for (int i = 0; i < e->count; i++)
         args[i] = eval_value(k, s, e->args[i]);
     int64_t d;
-    int place =
-        e->count == 2 && value_number(k, args[1], &d) ? divide_place(k, e->op, args[0], d) : -1;
+    int place = e->count == 2 && sync_value_number(k, args[1], &d)
+                    ? divide_place(k, e->op, args[0], d)
+                    : -1;
     if (place >= 0)
         return place;
     bool divides = e->op == OP_DIV || e->op == OP_REM || e->op == OP_SHR || e->op == OP_AND;
@@ -326,8 +327,8 @@ static int eval_plain_op(struct sync_check *k, struct state *s, const struct exp
         args[0] = counter_modular(k, s, args[0]);
     enum dtype t = e->args[0]->type.dtype;
     if (may_wrap(k, s, e->op, t, args))
-        return value_wrapped(k, e->op, t, args, e->count);
-    return value_op(k, e->op, t, args, e->count);
+        return sync_value_wrapped(k, e->op, t, args, e->count);
+    return sync_value_op(k, e->op, t, args, e->count);
 }
 
 int eval_value(struct sync_check *k, struct state *s, const struct expr *e)
@@ -341,7 +342,7 @@ int eval_value(struct sync_check *k, struct state *s, const struct expr *e)
         struct atom a = {.kind = ATOM_LITERAL, .dtype = (int)e->type.dtype};
         double f = e->literal.is_float ? e->literal.f : (double)e->literal.i;
         memcpy(&a.low, &f, sizeof a.low);
-        return value_atom(k, &a);
+        return sync_value_atom(k, &a);
     case OP_REF: return eval_ref(k, s, e);
     case OP_BLOCK:
         return k->kernel->cluster[0] > 0 ? eval_block_of_cluster(k, e->axis)
@@ -376,18 +377,18 @@ int eval_rows_set(struct sync_check *k, struct state *s, const struct expr *e)
     if (k->exact)
         a.count = s->fresh++;
     else
-        state_renew(k, s, a.site, false, 0);
-    return value_atom(k, &a);
+        sync_state_renew(k, s, a.site, false, 0);
+    return sync_value_atom(k, &a);
 }
 
 int eval_rows(struct sync_check *k, struct state *s, const struct expr *e, bool *contiguous)
 {
-    int slot = e->op == OP_REF ? tracked_slot(k, e->sym) : -1;
+    int slot = e->op == OP_REF ? sync_tracked_slot(k, e->sym) : -1;
     *contiguous = false;
     if (slot >= 0) {
         int v = s->slot[slot] >= 0 ? s->slot[slot] : k->top;
-        const struct value *x = value_at(k, v);
-        *contiguous = v != k->top && !(x->terms && atom_at(k, x->atom[0])->axis == NAMED_ROWS);
+        const struct value *x = sync_value_at(k, v);
+        *contiguous = v != k->top && !(x->terms && sync_atom_at(k, x->atom[0])->axis == NAMED_ROWS);
         return v;
     }
     if (e->op == OP_IOTA && e->type.rank == 1) {
@@ -466,8 +467,8 @@ static void split_swap(struct split *x)
 /* Splits the form of `difference`, which has terms, by its relation to 0. */
 static void split_form(struct sync_check *k, enum op op, int difference, struct split *out)
 {
-    int64_t scale, c = value_at(k, difference)->c;
-    out->form = value_form(k, difference, &scale);
+    int64_t scale, c = sync_value_at(k, difference)->c;
+    out->form = sync_value_form(k, difference, &scale);
     switch (op) {
     case OP_LT: split_at_most(out, scale, c + 1); break;
     case OP_LE: split_at_most(out, scale, c); break;
@@ -485,7 +486,7 @@ static void split_cut(struct sync_check *k, const struct state *s, struct split 
 {
     int64_t low, high;
     struct split cut = {.form = out->form};
-    fact_interval(k, s, out->form, &low, &high);
+    sync_fact_interval(k, s, out->form, &low, &high);
     for (int i = 0; i < out->true_parts; i++)
         part(&cut.true_parts, cut.true_low, cut.true_high,
              out->true_low[i] > low ? out->true_low[i] : low,
@@ -505,10 +506,10 @@ static void unfold_comparison(struct sync_check *k, enum op *op, int *difference
 {
     static const enum op opposite[] = {OP_GE, OP_LE, OP_GT, OP_LT, OP_NE, OP_EQ};
     for (;;) {
-        const struct value *d = value_at(k, *difference);
+        const struct value *d = sync_value_at(k, *difference);
         if ((*op != OP_NE && *op != OP_EQ) || d->kind != VALUE_SUM || d->terms != 1 || d->c)
             return;
-        const struct atom *a = atom_at(k, d->atom[0]);
+        const struct atom *a = sync_atom_at(k, d->atom[0]);
         if (a->kind != ATOM_OP || dtype_is_float((enum dtype)a->dtype))
             return;
         bool negated = *op == OP_EQ;
@@ -517,7 +518,7 @@ static void unfold_comparison(struct sync_check *k, enum op *op, int *difference
             *difference = a->arg[0];
         } else if (op_table[a->op].class == CLASS_COMPARE) {
             int kept = sync_value_add(k, a->arg[0], a->arg[1], -1);
-            if (value_at(k, kept)->kind != VALUE_SUM || !value_at(k, kept)->terms)
+            if (sync_value_at(k, kept)->kind != VALUE_SUM || !sync_value_at(k, kept)->terms)
                 return;
             *op = negated ? opposite[a->op - OP_LT] : (enum op)a->op;
             *difference = kept;
@@ -540,7 +541,7 @@ void eval_condition(struct sync_check *k, struct state *s, const struct expr *e,
         difference = eval_value(k, s, e);
         unfold_comparison(k, &op, &difference);
     }
-    const struct value *d = value_at(k, difference);
+    const struct value *d = sync_value_at(k, difference);
     if (d->kind != VALUE_SUM)
         return;
     if (!d->terms) {
@@ -566,7 +567,8 @@ void eval_assume(struct sync_check *k, struct state *s, const struct expr *e, bo
     if (split.decided)
         *possible = *possible && split.truth;
     else if (split.form >= 0 && split.true_parts == 1)
-        *possible = *possible && fact_add(k, s, split.form, split.true_low[0], split.true_high[0]);
+        *possible =
+            *possible && sync_fact_add(k, s, split.form, split.true_low[0], split.true_high[0]);
 }
 
 static bool never_negative(struct sync_check *k, struct state *s, const struct expr *e)
@@ -595,14 +597,14 @@ static void assume_least(struct sync_check *k, struct state *s, const struct exp
         assume_least(k, s, e->args[0], low);
     } else {
         int v = eval_value(k, s, e);
-        struct value x = *value_at(k, v);
+        struct value x = *sync_value_at(k, v);
         if (x.kind != VALUE_SUM || !x.terms)
             return;
-        int form = value_form(k, v, &scale);
+        int form = sync_value_form(k, v, &scale);
         if (scale > 0)
-            fact_add(k, s, form, ceil_divide(low - x.c, scale), FACT_MANY);
+            sync_fact_add(k, s, form, ceil_divide(low - x.c, scale), FACT_MANY);
         else
-            fact_add(k, s, form, FACT_NONE, floor_divide(low - x.c, scale));
+            sync_fact_add(k, s, form, FACT_NONE, floor_divide(low - x.c, scale));
     }
 }
 
@@ -621,19 +623,19 @@ int eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr
         return mask;
     int v = eval_value(k, s, e);
     if (negate) {
-        v = value_op(k, OP_NOT, DT_BOOL, &v, 1);
+        v = sync_value_op(k, OP_NOT, DT_BOOL, &v, 1);
     } else if (e->type.dtype != DT_BOOL) {
         int args[2] = {v, k->zero};
-        v = value_op(k, OP_NE, e->type.dtype, args, 2);
+        v = sync_value_op(k, OP_NE, e->type.dtype, args, 2);
     }
     if (mask == k->one && (v == k->zero || v == k->one))
         return v;
     if (mask == k->zero || v == k->zero)
         return k->zero;
-    if (value_at(k, v)->kind == VALUE_SUM && value_at(k, v)->terms)
+    if (sync_value_at(k, v)->kind == VALUE_SUM && sync_value_at(k, v)->terms)
         v = k->top;
     int args[2] = {mask, v};
-    return value_op(k, OP_LAND, DT_BOOL, args, 2);
+    return sync_value_op(k, OP_LAND, DT_BOOL, args, 2);
 }
 
 /* Adds a fact under which scale * form + lane has the relation to 0 in every lane. */
@@ -645,8 +647,8 @@ static bool force_compare(struct sync_check *k, struct state *s, const struct ex
         op = opposite[e->op - OP_LT];
     int left = eval_value(k, s, e->args[0]);
     int difference = sync_value_add(k, left, eval_value(k, s, e->args[1]), -1);
-    struct value d = *value_at(k, difference);
-    const int64_t *lanes = value_lanes_at(k, &d);
+    struct value d = *sync_value_at(k, difference);
+    const int64_t *lanes = sync_value_lanes_at(k, &d);
     int64_t least = d.c, most = d.c;
     if ((d.kind != VALUE_LANES && d.kind != VALUE_SUM) || !d.terms)
         return false;
@@ -663,23 +665,23 @@ static bool force_compare(struct sync_check *k, struct state *s, const struct ex
     d.kind = VALUE_SUM;
     d.lanes = -1;
     d.c = below ? most : least;
-    split_form(k, op, intern(&k->values, &d, sizeof d, NULL), &split);
+    split_form(k, op, sync_intern(&k->values, &d, sizeof d, NULL), &split);
     return split.true_parts == 1 &&
-           fact_add(k, s, split.form, split.true_low[0], split.true_high[0]);
+           sync_fact_add(k, s, split.form, split.true_low[0], split.true_high[0]);
 }
 
-bool force_condition(struct sync_check *k, struct state *s, const struct expr *e, bool negate)
+bool sync_force_condition(struct sync_check *k, struct state *s, const struct expr *e, bool negate)
 {
     if (e->op == OP_NOT)
-        return force_condition(k, s, e->args[0], !negate);
+        return sync_force_condition(k, s, e->args[0], !negate);
     if (e->op == (negate ? OP_LOR : OP_LAND))
-        return force_condition(k, s, e->args[0], negate) &&
-               force_condition(k, s, e->args[1], negate);
+        return sync_force_condition(k, s, e->args[0], negate) &&
+               sync_force_condition(k, s, e->args[1], negate);
     int64_t c;
     int v = eval_value(k, s, e);
-    if (value_number(k, v, &c))
+    if (sync_value_number(k, v, &c))
         return (c != 0) != negate;
     if (e->op == (negate ? OP_LAND : OP_LOR))
-        return force_condition(k, s, e->args[0], negate);
+        return sync_force_condition(k, s, e->args[0], negate);
     return is_compare(e) && force_compare(k, s, e, negate);
 }

@@ -16,7 +16,7 @@ static void note(struct sync_check *k, const struct state *s, struct finding f,
 {
     struct finding_key key = {(int)f.kind, f.early, f.late, f.tile};
     bool is_new;
-    int number = intern(&k->finding_keys, &key, sizeof key, &is_new);
+    int number = sync_intern(&k->finding_keys, &key, sizeof key, &is_new);
     if (is_new) {
         f.thread[0] = f.thread[1] = -1;
         vec_push(k->arena, &k->findings, f);
@@ -73,7 +73,7 @@ static void check_done(struct sync_check *k, const struct state *s, int late)
             (a->stored >= 0 && a->stored == b->stored))
             continue;
         struct meeting_at where;
-        enum meeting met = access_meet(k, s, s->access[i], late, false, &where);
+        enum meeting met = sync_access_meet(k, s, s->access[i], late, false, &where);
         if (met != MEET_NEVER)
             note(k, s,
                  (struct finding){.kind = FIND_RACE,
@@ -93,7 +93,7 @@ static void check_flights(struct sync_check *k, const struct state *s, int late)
         if (a->tile != b->tile)
             continue;
         struct meeting_at where;
-        enum meeting met = access_meet(k, s, s->flight[i].access, late, true, &where);
+        enum meeting met = sync_access_meet(k, s, s->flight[i].access, late, true, &where);
         if (met != MEET_NEVER)
             note(k, s,
                  (struct finding){.kind = FIND_FLIGHT,
@@ -127,7 +127,7 @@ static void check_statement(struct sync_check *k, const struct state *s, const i
                 (i == j && late->stored))
                 continue;
             struct meeting_at where;
-            enum meeting met = access_meet(k, s, access[i], access[j], false, &where);
+            enum meeting met = sync_access_meet(k, s, access[i], access[j], false, &where);
             if (met != MEET_NEVER)
                 note(k, s,
                      (struct finding){
@@ -143,7 +143,7 @@ static void step_touch(struct sync_check *k, struct state *s, const struct instr
     int access[MAX_TOUCHES], count = 0;
     for (int i = 0; i < in->count; i++) {
         int site = in->first + i;
-        int a = access_make(k, s, site);
+        int a = sync_access_make(k, s, site);
         if (a < 0)
             continue;
         if (count == MAX_TOUCHES) {
@@ -160,9 +160,9 @@ static void step_touch(struct sync_check *k, struct state *s, const struct instr
         check_statement(k, s, access, count);
     for (int i = 0; i < count; i++) {
         if (access_at(k, access[i])->kind == TOUCH_COPY)
-            state_launch(k, s, access[i]);
+            sync_state_launch(k, s, access[i]);
         else
-            state_touch(k, s, access[i]);
+            sync_state_touch(k, s, access[i]);
     }
 }
 
@@ -183,9 +183,9 @@ static void step_set(struct sync_check *k, struct state *s, const struct instr *
     if (old < 0)
         old = k->top;
     int args[3] = {mask, v, old};
-    bool plain = !value_at(k, v)->terms && !value_at(k, old)->terms;
-    s->slot[in->slot] = plain && value_at(k, mask)->kind == VALUE_LANES
-                            ? value_op(k, OP_SELECT, DT_I64, args, 3)
+    bool plain = !sync_value_at(k, v)->terms && !sync_value_at(k, old)->terms;
+    s->slot[in->slot] = plain && sync_value_at(k, mask)->kind == VALUE_LANES
+                            ? sync_value_op(k, OP_SELECT, DT_I64, args, 3)
                             : k->top;
 }
 
@@ -197,11 +197,11 @@ static bool fork_mask(struct sync_check *k, struct state *s, const struct instr 
     int outer = s->slot[in->mask];
     for (int truth = 1; truth >= 0; truth--) {
         struct state copy;
-        state_copy(k, &copy, s);
-        if (!force_condition(k, &copy, in->expr, in->negate == (truth == 1)))
+        sync_state_copy(k, &copy, s);
+        if (!sync_force_condition(k, &copy, in->expr, in->negate == (truth == 1)))
             continue;
         copy.slot[in->slot] = truth ? outer : k->zero;
-        state_park(k, &copy, s->pc + 1);
+        sync_state_park(k, &copy, s->pc + 1);
         forked = true;
         k->doubts = true; /* the case of true in some threads and false in others is left out */
     }
@@ -210,8 +210,8 @@ static bool fork_mask(struct sync_check *k, struct state *s, const struct instr 
 
 static bool any_lane(const struct sync_check *k, int v, int64_t wanted)
 {
-    const struct value *x = value_at(k, v);
-    const int64_t *lanes = value_lanes_at(k, x);
+    const struct value *x = sync_value_at(k, v);
+    const int64_t *lanes = sync_value_lanes_at(k, x);
     if (!lanes)
         return x->kind == VALUE_TOP ? wanted == LANE_UNKNOWN : x->c == wanted;
     for (int t = 0; t < k->threads; t++)
@@ -241,8 +241,8 @@ static bool step_skip(struct sync_check *k, struct state *s, const struct instr 
     if (any_lane(k, mask, 1))
         return true;
     if (any_lane(k, mask, LANE_UNKNOWN)) /* some thread may get here, or none */
-        state_park(k, s, s->pc + 1);
-    state_park(k, s, in->target);
+        sync_state_park(k, s, s->pc + 1);
+    sync_state_park(k, s, in->target);
     return false;
 }
 
@@ -258,18 +258,18 @@ static bool step_branch(struct sync_check *k, struct state *s, const struct inst
     }
     if (split.form < 0) {
         s->unsure = k->exact;
-        state_park(k, s, s->pc + 1);
-        state_park(k, s, in->target);
+        sync_state_park(k, s, s->pc + 1);
+        sync_state_park(k, s, in->target);
         return false;
     }
     for (int i = 0; i < split.true_parts + split.false_parts; i++) {
         struct state copy;
-        state_copy(k, &copy, s);
+        sync_state_copy(k, &copy, s);
         bool truth = i < split.true_parts;
         int j = truth ? i : i - split.true_parts;
-        if (fact_add(k, &copy, split.form, truth ? split.true_low[j] : split.false_low[j],
-                     truth ? split.true_high[j] : split.false_high[j]))
-            state_park(k, &copy, truth ? s->pc + 1 : in->target);
+        if (sync_fact_add(k, &copy, split.form, truth ? split.true_low[j] : split.false_low[j],
+                          truth ? split.true_high[j] : split.false_high[j]))
+            sync_state_park(k, &copy, truth ? s->pc + 1 : in->target);
     }
     return false;
 }
@@ -284,10 +284,10 @@ static bool step(struct sync_check *k, struct state *s)
     switch (in->kind) {
     case I_TOUCH: step_touch(k, s, in); return true;
     case I_SYNC: s->done = 0; return true;
-    case I_COMMIT: state_commit(k, s); return true;
+    case I_COMMIT: sync_state_commit(k, s); return true;
     case I_WAIT:
         eval_int(in->expr, NULL, &n);
-        state_wait(k, s, n);
+        sync_state_wait(k, s, n);
         return true;
     case I_SET: step_set(k, s, in); return true;
     case I_FORGET: s->slot[in->slot] = -1; return true;
@@ -297,18 +297,18 @@ static bool step(struct sync_check *k, struct state *s)
     case I_ASSUME: eval_assume(k, s, in->expr, &possible); return possible;
     case I_ENTER: s->visits[in->loop] = 0; return true;
     case I_HEAD:
-        if (!state_head(k, s, in->loop))
+        if (!sync_state_head(k, s, in->loop))
             return true;
-        state_park(k, s, s->pc + 1);
+        sync_state_park(k, s, s->pc + 1);
         return false;
-    case I_JOIN: state_park(k, s, s->pc + 1); return false;
+    case I_JOIN: sync_state_park(k, s, s->pc + 1); return false;
     case I_MASK: return step_mask(k, s, in);
     case I_MURKY: s->slot[in->slot] = s->slot[in->slot] == k->zero ? k->zero : k->top; return true;
     case I_SKIP: return step_skip(k, s, in);
     case I_DEAD:
     case I_FREE:
         note_end(k, s, in->kind == I_DEAD ? FIND_SCOPE : FIND_FREE, in->tile, in->first);
-        state_land(k, s, in->tile);
+        sync_state_land(k, s, in->tile);
         return true;
     case I_END: note_end(k, s, FIND_END, -1, s->pc); return false;
     }
@@ -318,18 +318,18 @@ static bool step(struct sync_check *k, struct state *s)
 void sync_explore(struct sync_check *k)
 {
     struct state *s = arena_new(k->arena, struct state);
-    interner_init(&k->states, k->arena);
-    interner_init(&k->heads, k->arena);
+    sync_interner_init(&k->states, k->arena);
+    sync_interner_init(&k->heads, k->arena);
     size_t words = sizeof *s / sizeof(int32_t);
     if (!k->blob)
         k->blob = arena_array(k->arena, int32_t, words);
     k->steps = 0;
     k->stored = 0;
-    state_begin(k, s);
+    sync_state_begin(k, s);
     eval_grid_facts(k, s);
-    state_park(k, s, 0);
+    sync_state_park(k, s, 0);
     for (size_t i = 0; i < k->states.item.count; i++) {
-        state_load(k, (int)i, s);
+        sync_state_load(k, (int)i, s);
         do {
             if (++k->steps > k->step_limit)
                 k->gave_up = "too many steps";

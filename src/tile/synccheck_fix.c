@@ -184,7 +184,7 @@ static bool is_loop(const struct stmt *s)
     return s && (s->kind == STMT_FOR || s->kind == STMT_WHILE);
 }
 
-void fix_with_barrier(struct sync_check *k, int early, int late, struct loc wait)
+void sync_fix_with_barrier(struct sync_check *k, int early, int late, struct loc wait)
 {
     const struct way *b = way_to_site(k, late);
     const struct way *a = wait.source ? way_to_place(k, wait) : way_to_site(k, early);
@@ -218,7 +218,7 @@ static const struct stmt *statement_before(const struct stmt *list, const struct
     return list == s ? NULL : list;
 }
 
-void fix_with_wait(struct sync_check *k, int early, int late, int groups)
+void sync_fix_with_wait(struct sync_check *k, int early, int late, int groups)
 {
     const struct way *a = way_to_site(k, early), *b = way_to_site(k, late);
     if (!a || !b)
@@ -235,7 +235,7 @@ void fix_with_wait(struct sync_check *k, int early, int late, int groups)
         insert_before(k, l->at, "sync();");
 }
 
-void fix_number(struct sync_check *k, const struct expr *number, int64_t value)
+void sync_fix_number(struct sync_check *k, const struct expr *number, int64_t value)
 {
     if (number && number->loc.length)
         diag_fix(k->diag, number->loc, "%lld", (long long)value);
@@ -247,7 +247,7 @@ static const struct way *way_to_tile(struct sync_check *k, int tile)
     return way_to_place(k, k->code.tiles.data[tile]->loc);
 }
 
-void fix_at_end(struct sync_check *k, const struct finding *f)
+void sync_fix_at_end(struct sync_check *k, const struct finding *f)
 {
     static const char wait[] = "async_wait(0);";
     const struct instr *end = f->kind == FIND_END ? &k->code.code.data[f->late] : NULL;
@@ -266,14 +266,14 @@ void fix_at_end(struct sync_check *k, const struct finding *f)
 
 /* --- in roles --- */
 
-void fix_before(struct sync_check *k, const struct stmt *s, const char *statement)
+void sync_fix_before(struct sync_check *k, const struct stmt *s, const char *statement)
 {
     const struct way *way = way_to(k, (struct wanted){.stmt = s});
     if (way && takes_statement(&way->level[way->count - 1]))
         insert_before(k, s, statement);
 }
 
-void fix_at_end_of_role(struct sync_check *k, const struct stmt *s, const char *statement)
+void sync_fix_at_end_of_role(struct sync_check *k, const struct stmt *s, const char *statement)
 {
     const struct way *way = way_to(k, (struct wanted){.stmt = s});
     int level = way ? way->count - 1 : 0;

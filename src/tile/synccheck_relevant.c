@@ -6,27 +6,27 @@
 
 #include <stdlib.h>
 
-bool is_checked_tile(const struct sym *s)
+bool sync_is_checked_tile(const struct sym *s)
 {
     return s && s->storage == ST_SHARED && !s->staged;
 }
 
-bool touches_shared(const struct expr *e)
+bool sync_touches_shared(const struct expr *e)
 {
     if (!e)
         return false;
-    if (e->op == OP_ACCESS && is_checked_tile(e->sym))
+    if (e->op == OP_ACCESS && sync_is_checked_tile(e->sym))
         return true;
     for (int i = 0; i < e->count; i++)
-        if (touches_shared(e->args[i]))
+        if (sync_touches_shared(e->args[i]))
             return true;
     for (int i = 0; i < e->indices; i++)
-        if (touches_shared(e->index[i].value))
+        if (sync_touches_shared(e->index[i].value))
             return true;
-    return touches_shared(e->otherwise);
+    return sync_touches_shared(e->otherwise);
 }
 
-int tracked_slot(const struct sync_check *k, const struct sym *s)
+int sync_tracked_slot(const struct sync_check *k, const struct sym *s)
 {
     for (size_t i = 0; i < k->code.slots.count; i++)
         if (k->code.slots.data[i].sym == s)
@@ -45,27 +45,27 @@ static bool relevant_effect(const struct stmt *s)
     case OP_ARRIVE:
     case OP_FREE:
     case OP_ASSUME: return true;
-    default: return touches_shared(s->value);
+    default: return sync_touches_shared(s->value);
     }
 }
 
 static bool relevant_list(const struct sync_check *k, const struct stmt *s, bool in_loop)
 {
     for (; s; s = s->next)
-        if (relevant_stmt(k, s, in_loop))
+        if (sync_relevant_stmt(k, s, in_loop))
             return true;
     return false;
 }
 
-bool relevant_stmt(const struct sync_check *k, const struct stmt *s, bool in_loop)
+bool sync_relevant_stmt(const struct sync_check *k, const struct stmt *s, bool in_loop)
 {
     switch (s->kind) {
     case STMT_DECL:
-        return is_checked_tile(s->sym) || tracked_slot(k, s->sym) >= 0 ||
-               touches_shared(s->value) || stmt_arrives(s);
+        return sync_is_checked_tile(s->sym) || sync_tracked_slot(k, s->sym) >= 0 ||
+               sync_touches_shared(s->value) || stmt_arrives(s);
     case STMT_ASSIGN:
-        return (s->target->op == OP_REF && tracked_slot(k, s->target->sym) >= 0) ||
-               touches_shared(s->target) || touches_shared(s->value);
+        return (s->target->op == OP_REF && sync_tracked_slot(k, s->target->sym) >= 0) ||
+               sync_touches_shared(s->target) || sync_touches_shared(s->value);
     case STMT_ASYNC_COPY:
     case STMT_ROLE:
     case STMT_ONE_THREAD:
@@ -74,11 +74,11 @@ bool relevant_stmt(const struct sync_check *k, const struct stmt *s, bool in_loo
     case STMT_BREAK:
     case STMT_CONTINUE: return in_loop;
     case STMT_IF:
-        return touches_shared(s->condition) || relevant_list(k, s->body, in_loop) ||
+        return sync_touches_shared(s->condition) || relevant_list(k, s->body, in_loop) ||
                relevant_list(k, s->otherwise, in_loop);
     case STMT_FOR:
     case STMT_WHILE:
-        return touches_shared(s->condition) || relevant_list(k, s->init, false) ||
+        return sync_touches_shared(s->condition) || relevant_list(k, s->init, false) ||
                relevant_list(k, s->body, false) || relevant_list(k, s->step, false);
     case STMT_BLOCK: return relevant_list(k, s->body, in_loop);
     case STMT_ENSURES: return false;
@@ -96,7 +96,7 @@ struct marking {
 
 static void mark_sym(struct marking *m, const struct sym *s)
 {
-    int slot = tracked_slot(m->k, s);
+    int slot = sync_tracked_slot(m->k, s);
     if (slot < 0) {
         struct tracked fresh = {.sym = s, .indexes = m->indexes};
         vec_push(m->k->arena, &m->k->code.slots, fresh);
@@ -113,7 +113,7 @@ static void mark(struct marking *m, const struct expr *e)
         return;
     if (e->op == OP_REF && e->sym->storage == ST_SCALAR && e->type.rank == 0)
         mark_sym(m, e->sym);
-    if (e->op == OP_ACCESS && is_checked_tile(e->sym) && e->type.rank == 0)
+    if (e->op == OP_ACCESS && sync_is_checked_tile(e->sym) && e->type.rank == 0)
         mark_sym(m, e->sym); /* its elements decide something */
     for (int i = 0; i < e->count; i++)
         mark(m, e->args[i]);
@@ -137,28 +137,30 @@ static void mark_subscripts(struct marking *m, const struct expr *e)
     for (int i = 0; i < e->indices; i++) {
         mark_subscripts(m, e->index[i].value);
         const struct expr *at = e->index[i].value;
-        if (is_checked_tile(e->sym))
+        if (sync_is_checked_tile(e->sym))
             mark_as(m, at, true);
-        if (is_checked_tile(e->sym) && e->index[i].kind == IX_GATHER && at->op == OP_REF)
+        if (sync_is_checked_tile(e->sym) && e->index[i].kind == IX_GATHER && at->op == OP_REF)
             mark_sym(m, at->sym);
     }
     mark_subscripts(m, e->otherwise);
     if (e->op == OP_SELECT || e->op == OP_LAND || e->op == OP_LOR)
-        if (e->type.rank == 0 && touches_shared(e)) /* it decides whether the tile is touched */
+        if (e->type.rank == 0 &&
+            sync_touches_shared(e)) /* it decides whether the tile is touched */
             mark_as(m, e->args[0], false);
 }
 
 static void mark_list(struct marking *m, const struct stmt *s, bool in_loop);
 
-bool stores_shared_value(const struct stmt *s)
+bool sync_stores_shared_value(const struct stmt *s)
 {
     return s->kind == STMT_ASSIGN && s->target->op == OP_ACCESS &&
-           is_checked_tile(s->target->sym) && s->value->type.rank == 0 && !s->value->type.varying;
+           sync_is_checked_tile(s->target->sym) && s->value->type.rank == 0 &&
+           !s->value->type.varying;
 }
 
 static void mark_assigned(struct marking *m, const struct sym *s, const struct expr *value)
 {
-    int slot = s ? tracked_slot(m->k, s) : -1;
+    int slot = s ? sync_tracked_slot(m->k, s) : -1;
     if (slot >= 0)
         mark_as(m, value, m->k->code.slots.data[slot].indexes);
 }
@@ -173,13 +175,13 @@ static void mark_stmt(struct marking *m, const struct stmt *s, bool in_loop)
         mark_assigned(m, s->sym, s->value);
     if (s->kind == STMT_ASSIGN && s->target->op == OP_REF)
         mark_assigned(m, s->target->sym, s->value);
-    if (kernel_thread_level(m->k->kernel) && stores_shared_value(s))
+    if (kernel_thread_level(m->k->kernel) && sync_stores_shared_value(s))
         mark_as(m, s->value, false);
     if (s->kind == STMT_EFFECT && s->value->op == OP_ASYNC_WAIT)
         mark_as(m, s->value->args[0], true);
-    if ((loop || s->kind == STMT_IF) && relevant_stmt(m->k, s, in_loop))
+    if ((loop || s->kind == STMT_IF) && sync_relevant_stmt(m->k, s, in_loop))
         mark_as(m, s->condition, false);
-    bool inner = loop ? relevant_stmt(m->k, s, false) : in_loop;
+    bool inner = loop ? sync_relevant_stmt(m->k, s, false) : in_loop;
     mark_list(m, s->init, inner);
     mark_list(m, s->body, inner);
     mark_list(m, s->otherwise, inner);
@@ -243,7 +245,7 @@ static void measure_index(struct marking *m, const struct expr *e)
         measure_index(m, e->args[i]);
     for (int i = 0; i < e->indices; i++) {
         measure_index(m, e->index[i].value);
-        if (is_checked_tile(e->sym) && e->index[i].kind != IX_GATHER)
+        if (sync_is_checked_tile(e->sym) && e->index[i].kind != IX_GATHER)
             measure(m, e->index[i].value);
     }
 }
@@ -257,7 +259,7 @@ static void measure_list(struct marking *m, const struct stmt *s)
                                          : NULL;
         measure_index(m, s->target);
         measure_index(m, s->value);
-        if (assigned && tracked_slot(m->k, assigned) >= 0)
+        if (assigned && sync_tracked_slot(m->k, assigned) >= 0)
             measure(m, s->value);
         measure(m, s->condition);
         measure_list(m, s->init);
@@ -267,7 +269,7 @@ static void measure_list(struct marking *m, const struct stmt *s)
     }
 }
 
-void relevant_scalars(struct sync_check *k)
+void sync_relevant_scalars(struct sync_check *k)
 {
     struct marking m = {.k = k, .divisors = 1, .remainders = 1};
     do {

@@ -175,7 +175,7 @@ static void report_race(struct sync_check *k, const struct finding *f, const cha
               : f->waited ? "put `sync()` between `async_wait` and this"
                           : "put `sync()` between the two");
     const struct instr *wait = f->waited ? wait_ahead(k, f->late) : NULL;
-    fix_with_barrier(k, f->early, f->late, wait ? wait->loc : LOC_NONE);
+    sync_fix_with_barrier(k, f->early, f->late, wait ? wait->loc : LOC_NONE);
 }
 
 /* Reports threads that meet within one execution of a statement. A barrier alone does not help. */
@@ -219,13 +219,13 @@ static void flight_way_out(struct sync_check *k, const struct finding *f)
                   "`async_wait(%lld)` waits for committed groups only: put `async_commit()` after "
                   "the copy, or `async_wait(0)` here",
                   (long long)n);
-        fix_number(k, wait->expr, 0);
+        sync_fix_number(k, wait->expr, 0);
     } else if (f->left >= 0 && n > f->left) {
         diag_note(k->diag, wait->loc,
                   "`async_wait(%lld)` leaves up to %lld group%s under way: `async_wait(%d)` would "
                   "wait for this copy",
                   (long long)n, (long long)n, n == 1 ? "" : "s", f->left);
-        fix_number(k, wait->expr, f->left);
+        sync_fix_number(k, wait->expr, f->left);
     } else {
         int groups = f->age > 0 ? f->age : 0;
         diag_note(k->diag, at,
@@ -233,7 +233,7 @@ static void flight_way_out(struct sync_check *k, const struct finding *f)
                   "%s",
                   line_of(touch_at(k, f->early)->loc), groups,
                   touch_at(k, f->late)->pipeline ? "the pipeline" : "this");
-        fix_with_wait(k, f->early, f->late, groups);
+        sync_fix_with_wait(k, f->early, f->late, groups);
     }
 }
 
@@ -276,7 +276,7 @@ static void report_end(struct sync_check *k, const struct finding *f, const char
     diag_error(k->diag, at, "the copy into `%s` may still be under way %s", name, when);
     diag_code(k->diag, CODE_ASYNC_PENDING);
     add_access(k, f, f->early, -1);
-    fix_at_end(k, f);
+    sync_fix_at_end(k, f);
     note_calls(k, touch_at(k, f->early));
     if (f->kind == FIND_FREE)
         diag_note(k->diag, k->code.frees.data[f->late], "freed here");
@@ -332,7 +332,7 @@ static bool said_already(const struct sync_check *k, size_t number)
     return false;
 }
 
-void report_findings(struct sync_check *k)
+void sync_report_findings(struct sync_check *k)
 {
     for (size_t i = 0; i < k->findings.count; i++) {
         const struct finding *f = &k->findings.data[i];

@@ -2,7 +2,7 @@
  * combination is one run. */
 #include "tile/synccheck_roles.h"
 
-void give_up(struct roles_check *r, const char *why)
+void sync_give_up(struct roles_check *r, const char *why)
 {
     if (!r->k->gave_up)
         r->k->gave_up = why;
@@ -35,17 +35,17 @@ static int choose(struct roles_check *r, const void *at, struct loc loc, int opt
     return c->value[c->next++ % c->count];
 }
 
-int choose_trips(struct roles_check *r, const struct stmt *loop)
+int sync_choose_trips(struct roles_check *r, const struct stmt *loop)
 {
     return r->trips.data[choose(r, loop, loop->loc, (int)r->trips.count, true)];
 }
 
-bool choose_truth(struct roles_check *r, const struct expr *condition)
+bool sync_choose_truth(struct roles_check *r, const struct expr *condition)
 {
     return choose(r, condition, condition->loc, 2, false) == 0;
 }
 
-bool choose_other(struct roles_check *r, const void *at)
+bool sync_choose_other(struct roles_check *r, const void *at)
 {
     return choose(r, at, LOC_NONE, 2, false) == 1;
 }
@@ -80,7 +80,7 @@ static bool same_finding(const struct role_finding *a, const struct role_finding
     return a->kind == b->kind && a->early.stmt == b->early.stmt && a->late.stmt == b->late.stmt;
 }
 
-void add_finding(struct roles_check *r, const struct role_finding *f)
+void sync_add_finding(struct roles_check *r, const struct role_finding *f)
 {
     for (size_t i = 0; i < r->findings.count; i++)
         if (same_finding(&r->findings.data[i], f))
@@ -135,8 +135,8 @@ static void find_products(void *user, struct stmt *s)
     if (!s->in_background)
         return;
     note_product_tile(user, s->target);
-    note_product_tile(user, unconverted_factor(s->value->args[0]));
-    note_product_tile(user, unconverted_factor(s->value->args[1]));
+    note_product_tile(user, expr_unconverted_factor(s->value->args[0]));
+    note_product_tile(user, expr_unconverted_factor(s->value->args[1]));
 }
 
 static void number_barriers(struct roles_check *r)
@@ -177,17 +177,17 @@ enum { MOST_BYTES = 128 << 20 };
 static void run_once(struct roles_check *r)
 {
     if (r->k->arena->used > MOST_BYTES)
-        give_up(r, "the roles take too much memory");
+        sync_give_up(r, "the roles take too much memory");
     r->choice = 0;
     r->chosen.count = 0;
     r->findings.count = 0;
     r->unrelated = r->doubtful = r->impossible = false;
-    state_begin(r->k, r->state);
+    sync_state_begin(r->k, r->state);
     eval_grid_facts(r->k, r->state);
-    make_traces(r);
+    sync_make_traces(r);
     if (r->k->gave_up || r->impossible)
         return;
-    run_traces(r);
+    sync_run_traces(r);
     if (!r->k->gave_up)
         judge_run(r);
 }
@@ -198,7 +198,7 @@ static enum sync_verdict run_all(struct roles_check *r, const char **why)
         run_once(r);
     } while (!r->confirmed && !r->k->gave_up && next_choices(r));
     if (r->confirmed) {
-        report_role_findings(r);
+        sync_report_role_findings(r);
         return SYNC_RACE;
     }
     *why = r->k->gave_up ? r->k->gave_up : r->why;

@@ -189,17 +189,17 @@ struct roles_check {
 
 /* synccheck_roles.c */
 /* Returns the number of rounds that the loop makes in this run, if the facts leave it open. */
-int choose_trips(struct roles_check *r, const struct stmt *loop);
+int sync_choose_trips(struct roles_check *r, const struct stmt *loop);
 /* Returns whether a condition of an `if` holds in this run. */
-bool choose_truth(struct roles_check *r, const struct expr *condition);
+bool sync_choose_truth(struct roles_check *r, const struct expr *condition);
 /* Returns true if this run follows the less usual of two ways at a condition; `at` names the choice. */
-bool choose_other(struct roles_check *r, const void *at);
-void add_finding(struct roles_check *r, const struct role_finding *f);
+bool sync_choose_other(struct roles_check *r, const void *at);
+void sync_add_finding(struct roles_check *r, const struct role_finding *f);
 /* Stops the check as undecided; the first reason counts. */
-void give_up(struct roles_check *r, const char *why);
+void sync_give_up(struct roles_check *r, const char *why);
 
 /* synccheck_roles_trace.c */
-void make_traces(struct roles_check *r);
+void sync_make_traces(struct roles_check *r);
 
 /* synccheck_roles_emit.c */
 /* The trace that a walk adds to, and what it knows of the role's products. */
@@ -220,25 +220,25 @@ struct tracer {
     int longest;              /* rounds before this one, in the loop around that has made most */
 };
 /* Adds the steps of a statement without a body. */
-void emit_role_statement(struct tracer *t, const struct stmt *s);
-void emit_role_reads(struct tracer *t, const struct stmt *s, const struct expr *e);
+void sync_emit_role_statement(struct tracer *t, const struct stmt *s);
+void sync_emit_role_reads(struct tracer *t, const struct stmt *s, const struct expr *e);
 /* Adds the end of the scope of what s declares. */
-void emit_role_scope_end(struct tracer *t, const struct stmt *s);
+void sync_emit_role_scope_end(struct tracer *t, const struct stmt *s);
 /* Notes products that the role has not waited for at its end. */
-void note_products_left(struct tracer *t);
+void sync_note_products_left(struct tracer *t);
 /* Returns true if the statements do anything that a trace has. */
-bool role_list_matters(const struct roles_check *r, const struct stmt *s);
+bool sync_role_list_matters(const struct roles_check *r, const struct stmt *s);
 
 /* synccheck_roles_memo.c */
 /* The kinds of results that are kept; MEMO_ACCESS and on: an access of that touch_kind. */
 enum { MEMO_VALUE, MEMO_TRUTH, MEMO_BARRIER, MEMO_ACCESS };
 /* Returns the place for the result of e in statement s (both may be NULL) for the values that the
  * scalars have now: 0 if none is kept yet. Returns NULL if it cannot be kept. */
-int *role_result(struct roles_check *r, const struct expr *e, const struct stmt *s, int what);
+int *sync_role_result(struct roles_check *r, const struct expr *e, const struct stmt *s, int what);
 /* Returns what eval_value returns. */
-int role_value(struct roles_check *r, const struct expr *e);
+int sync_role_value(struct roles_check *r, const struct expr *e);
 /* Returns true if e certainly reads no tile. */
-bool role_reads_nothing(struct roles_check *r, const struct expr *e);
+bool sync_role_reads_nothing(struct roles_check *r, const struct expr *e);
 
 /* --- the run --- */
 
@@ -325,52 +325,52 @@ static inline struct role_tile *role_tile_at(const struct roles_run *u, int bloc
 }
 
 /* synccheck_roles_run.c */
-void run_traces(struct roles_check *r);
-const struct role_step *role_next_step(const struct roles_run *u, const struct role_group *g);
+void sync_run_traces(struct roles_check *r);
+const struct role_step *sync_role_next_step(const struct roles_run *u, const struct role_group *g);
 /* Copies to `to` what an agent of the group releases: all that its threads did before. */
-void role_release(const struct roles_run *u, const struct role_group *g, bool thread, int *to);
-void clock_join(const struct roles_run *u, int *to, const int *from);
-struct role_place role_place_of(const struct roles_check *r, int trace, const struct role_step *s,
-                                const struct touch *touch);
+void sync_role_release(const struct roles_run *u, const struct role_group *g, bool thread, int *to);
+void sync_clock_join(const struct roles_run *u, int *to, const int *from);
+struct role_place sync_role_place_of(const struct roles_check *r, int trace,
+                                     const struct role_step *s, const struct touch *touch);
 
 /* synccheck_roles_barrier.c */
 void barriers_init(struct roles_run *u, int first_component);
 /* Returns false if the phase has all its arrivals, but is not complete, so that one more is too
  * many. `clock` is that of the agent with all that it releases; component and time are those of
  * the step. */
-bool barrier_arrive(struct roles_run *u, const struct role_step *s, const int *clock,
-                    const struct phase_step *step);
-void barrier_copy(struct roles_run *u, const struct role_step *s, const int *clock,
-                  const struct phase_step *step);
+bool sync_barrier_arrive(struct roles_run *u, const struct role_step *s, const int *clock,
+                         const struct phase_step *step);
+void sync_barrier_copy(struct roles_run *u, const struct role_step *s, const int *clock,
+                       const struct phase_step *step);
 /* Returns the phase for which an agent waits that has waited `waits` times before. */
-int barrier_phase_awaited(const struct roles_run *u, const struct role_step *s, int waits,
-                          const int *clock);
+int sync_barrier_phase_awaited(const struct roles_run *u, const struct role_step *s, int waits,
+                               const int *clock);
 /* Passes a wait for a phase that is complete. */
-void barrier_pass(struct roles_run *u, const struct role_step *s, int phase, int *clock,
-                  const struct phase_step *step);
+void sync_barrier_pass(struct roles_run *u, const struct role_step *s, int phase, int *clock,
+                       const struct phase_step *step);
 /* Notes in the finding an expect that announces too few bytes, if the copy came after the phase was complete and so
  * began the next one. */
-void barrier_note_few(const struct roles_run *u, const struct role_record *copy,
-                      struct role_finding *f);
+void sync_barrier_note_few(const struct roles_run *u, const struct role_record *copy,
+                           struct role_finding *f);
 /* Notes mbarriers whose bytes cannot come out right. Returns true if there are any. */
 bool barriers_explain(struct roles_run *u);
 
 /* synccheck_roles_cluster.c */
-void cluster_init(struct roles_run *u);
+void sync_cluster_init(struct roles_run *u);
 /* Notes that the block, or mbarriers of it, begin. */
-void cluster_begin(struct roles_run *u, const struct role_group *g, const struct role_step *s);
+void sync_cluster_begin(struct roles_run *u, const struct role_group *g, const struct role_step *s);
 /* Checks and notes a step that names memory of another block: at `time` of `component` it is done. */
-void cluster_remote(struct roles_run *u, const struct role_group *g, const struct role_step *s,
-                    const int *clock, int component, int time);
+void sync_cluster_remote(struct roles_run *u, const struct role_group *g, const struct role_step *s,
+                         const int *clock, int component, int time);
 /* Joins the clocks of all groups of the cluster, once they are there. Returns false before. */
-bool cluster_sync(struct roles_run *u, int *released);
+bool sync_cluster_sync(struct roles_run *u, int *released);
 /* Notes blocks that may end too early. */
-void cluster_ends(struct roles_run *u);
+void sync_cluster_ends(struct roles_run *u);
 
 /* synccheck_roles_report.c */
-void report_role_findings(struct roles_check *r);
+void sync_report_role_findings(struct roles_check *r);
 /* Returns `full[1]`. It lives in the check's arena. */
-const char *barrier_text(const struct roles_check *r, int barrier);
+const char *sync_barrier_text(const struct roles_check *r, int barrier);
 
 /* Checks a kernel that uses roles: reports findings, and returns the verdict. */
 enum sync_verdict sync_check_roles(struct sync_check *k, const char **why);

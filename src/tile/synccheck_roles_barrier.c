@@ -35,14 +35,14 @@ static void note(struct roles_run *u, int barrier, struct role_finding f)
         return;
     b->failed = true;
     f.barrier = barrier;
-    add_finding(u->r, &f);
+    sync_add_finding(u->r, &f);
 }
 
 static void keep(struct roles_run *u, struct phase *p, const struct phase_step *step, int list)
 {
     size_t kept = p->arrived.count + p->copies.count + p->waited.count;
     if (kept > MOST_KEPT) {
-        give_up(u->r, "a phase of an mbarrier has very many steps");
+        sync_give_up(u->r, "a phase of an mbarrier has very many steps");
         return;
     }
     if (list == 0)
@@ -94,8 +94,8 @@ static void try_complete(struct roles_run *u, int barrier)
     memset(b->phase.clock, 0, sizeof *b->phase.clock * (size_t)u->components);
 }
 
-bool barrier_arrive(struct roles_run *u, const struct role_step *s, const int *clock,
-                    const struct phase_step *step)
+bool sync_barrier_arrive(struct roles_run *u, const struct role_step *s, const int *clock,
+                         const struct phase_step *step)
 {
     struct barrier_state *b = &u->barriers[s->barrier];
     if (b->phase.arrivals >= b->wanted)
@@ -105,7 +105,7 @@ bool barrier_arrive(struct roles_run *u, const struct role_step *s, const int *c
         note(u, s->barrier,
              (struct role_finding){.kind = ROLE_EARLY, .late = step->place, .early = early->place});
     keep(u, &b->phase, step, 0);
-    clock_join(u, b->phase.clock, clock);
+    sync_clock_join(u, b->phase.clock, clock);
     b->phase.arrivals++;
     if (s->kind == STEP_EXPECT)
         b->phase.announced += s->number;
@@ -113,8 +113,8 @@ bool barrier_arrive(struct roles_run *u, const struct role_step *s, const int *c
     return true;
 }
 
-void barrier_copy(struct roles_run *u, const struct role_step *s, const int *clock,
-                  const struct phase_step *step)
+void sync_barrier_copy(struct roles_run *u, const struct role_step *s, const int *clock,
+                       const struct phase_step *step)
 {
     struct barrier_state *b = &u->barriers[s->barrier];
     const struct phase_step *early = not_before(b, clock);
@@ -123,13 +123,13 @@ void barrier_copy(struct roles_run *u, const struct role_step *s, const int *clo
              (struct role_finding){
                  .kind = ROLE_EARLY_COPY, .late = step->place, .early = early->place});
     keep(u, &b->phase, step, 1);
-    clock_join(u, b->phase.clock, clock);
+    sync_clock_join(u, b->phase.clock, clock);
     b->phase.bytes += s->number;
     try_complete(u, s->barrier);
 }
 
-int barrier_phase_awaited(const struct roles_run *u, const struct role_step *s, int waits,
-                          const int *clock)
+int sync_barrier_phase_awaited(const struct roles_run *u, const struct role_step *s, int waits,
+                               const int *clock)
 {
     if (s->number < 0)
         return waits;
@@ -137,8 +137,8 @@ int barrier_phase_awaited(const struct roles_run *u, const struct role_step *s, 
     return known % 2 == s->number ? known : known - 1;
 }
 
-void barrier_pass(struct roles_run *u, const struct role_step *s, int phase, int *clock,
-                  const struct phase_step *step)
+void sync_barrier_pass(struct roles_run *u, const struct role_step *s, int phase, int *clock,
+                       const struct phase_step *step)
 {
     struct barrier_state *b = &u->barriers[s->barrier];
     if (phase < b->completed - 1)
@@ -150,11 +150,11 @@ void barrier_pass(struct roles_run *u, const struct role_step *s, int phase, int
     else
         keep(u, &b->before, step, 2);
     if (phase >= 0)
-        clock_join(u, clock, b->before.clock);
+        sync_clock_join(u, clock, b->before.clock);
 }
 
-void barrier_note_few(const struct roles_run *u, const struct role_record *copy,
-                      struct role_finding *f)
+void sync_barrier_note_few(const struct roles_run *u, const struct role_record *copy,
+                           struct role_finding *f)
 {
     const struct barrier_state *b = u->barriers;
     while (b->component != copy->component)

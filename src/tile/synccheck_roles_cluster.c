@@ -8,7 +8,7 @@ static int block_of(const struct roles_run *u, const struct role_group *g)
     return u->r->traces.data[g->trace].block;
 }
 
-void cluster_init(struct roles_run *u)
+void sync_cluster_init(struct roles_run *u)
 {
     struct arena *a = u->r->k->arena;
     int blocks = u->r->blocks;
@@ -16,7 +16,7 @@ void cluster_init(struct roles_run *u)
     u->remote = arena_array(a, struct phase_step, blocks > 1 ? blocks * u->components : 1);
 }
 
-void cluster_begin(struct roles_run *u, const struct role_group *g, const struct role_step *s)
+void sync_cluster_begin(struct roles_run *u, const struct role_group *g, const struct role_step *s)
 {
     const struct role_thread *t = &u->threads[g->trace];
     struct begun now = {t->own, t->now};
@@ -33,11 +33,11 @@ static void note(struct roles_run *u, enum role_finding_kind kind, struct role_p
     struct role_finding f = {.kind = kind, .early = place, .late = place, .barrier = barrier};
     if (place.site >= 0)
         f.tile = r->k->code.tiles.data[r->k->code.touches.data[place.site].tile];
-    add_finding(r, &f);
+    sync_add_finding(r, &f);
 }
 
-void cluster_remote(struct roles_run *u, const struct role_group *g, const struct role_step *s,
-                    const int *clock, int component, int time)
+void sync_cluster_remote(struct roles_run *u, const struct role_group *g, const struct role_step *s,
+                         const int *clock, int component, int time)
 {
     if (s->block == block_of(u, g))
         return;
@@ -45,24 +45,24 @@ void cluster_remote(struct roles_run *u, const struct role_group *g, const struc
     const struct touch *touch =
         s->access >= 0 ? &k->code.touches.data[access_at(k, s->access)->site] : NULL;
     struct begun begun = s->barrier >= 0 ? u->barriers[s->barrier].begun : u->begun[s->block];
-    struct role_place place = role_place_of(u->r, g->trace, s, touch);
+    struct role_place place = sync_role_place_of(u->r, g->trace, s, touch);
     if (!begun.time || clock[begun.component] < begun.time)
         note(u, ROLE_UNBEGUN, place, s->barrier);
     u->remote[s->block * u->components + component] = (struct phase_step){s->barrier, time, place};
 }
 
-bool cluster_sync(struct roles_run *u, int *released)
+bool sync_cluster_sync(struct roles_run *u, int *released)
 {
     size_t size = sizeof *released * (size_t)u->components;
     for (size_t i = 0; i < u->groups.count; i++) {
-        const struct role_step *s = role_next_step(u, &u->groups.data[i]);
+        const struct role_step *s = sync_role_next_step(u, &u->groups.data[i]);
         if (!s || s->kind != STEP_CLUSTER_SYNC)
             return false;
     }
     memset(u->joined, 0, size);
     for (size_t i = 0; i < u->groups.count; i++) {
-        role_release(u, &u->groups.data[i], false, released);
-        clock_join(u, u->joined, released);
+        sync_role_release(u, &u->groups.data[i], false, released);
+        sync_clock_join(u, u->joined, released);
     }
     for (size_t i = 0; i < u->groups.count; i++) {
         struct role_group *g = &u->groups.data[i];
@@ -85,7 +85,7 @@ static bool is_known(const struct roles_run *u, int block, int component, int ti
     return false;
 }
 
-void cluster_ends(struct roles_run *u)
+void sync_cluster_ends(struct roles_run *u)
 {
     for (int block = 0; block < u->r->blocks && u->r->blocks > 1; block++)
         for (int c = 0; c < u->components; c++) {

@@ -55,20 +55,20 @@ static bool has_numbers(const struct sync_check *k, int access)
     int64_t number;
     bool known = true;
     for (int i = 0; i < a->rank; i++)
-        known = known && value_number(k, a->start[i], &number);
+        known = known && sync_value_number(k, a->start[i], &number);
     return known;
 }
 
-/* Returns the number of an access, as access_make does. */
+/* Returns the number of an access, as sync_access_make does. */
 static int access_of(struct tracer *t, enum touch_kind kind, const struct expr *access,
                      const struct sym *tile, const struct stmt *s)
 {
     struct sync_check *k = t->r->k;
-    int *kept = role_result(t->r, access, s, MEMO_ACCESS + (int)kind);
+    int *kept = sync_role_result(t->r, access, s, MEMO_ACCESS + (int)kind);
     if (kept && *kept)
         return *kept - 1;
     int fresh = t->r->state->fresh;
-    int made = access_make(k, t->r->state, site_of(k, kind, access, tile, s));
+    int made = sync_access_make(k, t->r->state, site_of(k, kind, access, tile, s));
     if (kept && made >= 0 && t->r->state->fresh == fresh && has_numbers(k, made))
         *kept = made + 1;
     return made;
@@ -78,8 +78,8 @@ static int access_of(struct tracer *t, enum touch_kind kind, const struct expr *
 static int64_t number_of(struct tracer *t, const struct expr *e, const char *why)
 {
     int64_t number = -1;
-    if (!value_number(t->r->k, role_value(t->r, e), &number))
-        give_up(t->r, why);
+    if (!sync_value_number(t->r->k, sync_role_value(t->r, e), &number))
+        sync_give_up(t->r, why);
     return number;
 }
 
@@ -92,7 +92,7 @@ static int block_of(struct tracer *t, const struct expr *place)
     int64_t rank = number_of(t, peer, "the rank of a peer is not known");
     if (rank >= 0 && rank < t->r->blocks)
         return (int)rank;
-    give_up(t->r, "the rank of a peer is not that of a block");
+    sync_give_up(t->r, "the rank of a peer is not that of a block");
     return t->block;
 }
 
@@ -127,7 +127,7 @@ static void note_use(struct tracer *t, enum role_finding_kind kind, const struct
     struct role_finding f = {.kind = kind, .tile = tile, .late = late};
     f.early = (struct role_place){
         .stmt = product, .loc = product->loc, .work = WORK_DOT, .role = t->number, .site = -1};
-    add_finding(t->r, &f);
+    sync_add_finding(t->r, &f);
 }
 
 /* Checks a use of a register tile that is not a product's sum. */
@@ -146,7 +146,7 @@ static void use_register(struct tracer *t, const struct sym *tile, enum touch_ki
 
 static void read_expression(struct tracer *t, const struct stmt *s, const struct expr *e)
 {
-    if (!e || e->op == OP_LITERAL || role_reads_nothing(t->r, e))
+    if (!e || e->op == OP_LITERAL || sync_role_reads_nothing(t->r, e))
         return;
     for (int i = 0; i < e->count; i++)
         if (i > 0 || !op_is_atomic(e->op))
@@ -155,15 +155,15 @@ static void read_expression(struct tracer *t, const struct stmt *s, const struct
         read_expression(t, s, e->index[i].value);
     read_expression(t, s, e->otherwise);
     bool place = e->op == OP_ACCESS || e->op == OP_REF;
-    if (op_is_atomic(e->op) && is_checked_tile(e->args[0]->sym))
+    if (op_is_atomic(e->op) && sync_is_checked_tile(e->args[0]->sym))
         add_access(t, STEP_TOUCH, TOUCH_ATOMIC, e->args[0], e->args[0]->sym, s);
-    else if (e->op == OP_ACCESS && is_checked_tile(e->sym))
+    else if (e->op == OP_ACCESS && sync_is_checked_tile(e->sym))
         add_access(t, STEP_TOUCH, TOUCH_READ, e, e->sym, s);
     else if (place && e->sym->storage == ST_REG)
         use_register(t, e->sym, TOUCH_READ, s, e->loc);
 }
 
-void emit_role_reads(struct tracer *t, const struct stmt *s, const struct expr *e)
+void sync_emit_role_reads(struct tracer *t, const struct stmt *s, const struct expr *e)
 {
     t->statement++;
     read_expression(t, s, e);
@@ -185,8 +185,8 @@ static int find_barrier(struct tracer *t, const struct expr *place)
     for (int i = 0; i < place->indices; i++) {
         int64_t extent = place->sym->type.extent[i];
         int v = eval_value(r->k, r->state, place->index[i].value);
-        if (!value_number(r->k, v, &at) || at < 0 || at >= extent) {
-            give_up(r, "an mbarrier's index is not known");
+        if (!sync_value_number(r->k, v, &at) || at < 0 || at >= extent) {
+            sync_give_up(r, "an mbarrier's index is not known");
             return -1;
         }
         number = number * extent + at;
@@ -199,7 +199,7 @@ static int find_barrier(struct tracer *t, const struct expr *place)
 
 static int barrier_number(struct tracer *t, const struct expr *place)
 {
-    int *kept = role_result(t->r, place, NULL, MEMO_BARRIER);
+    int *kept = sync_role_result(t->r, place, NULL, MEMO_BARRIER);
     int number = kept && *kept ? *kept - 1 : find_barrier(t, place);
     if (kept && number >= 0)
         *kept = number + 1;
@@ -218,7 +218,7 @@ static int64_t parity_of(struct tracer *t, const struct stmt *s)
                                      .site = -1,
                                      .thread = t->thread};
         f.early = f.late;
-        add_finding(t->r, &f);
+        sync_add_finding(t->r, &f);
     }
     return parity & 1;
 }
@@ -267,22 +267,22 @@ static void emit_decl(struct tracer *t, const struct stmt *s)
         add_step(t, STEP_SYNC, s);
     if (s->sym->storage == ST_MBARRIER && r->k->kernel->cluster[0] > 0)
         emit_begin(t, s);
-    if (is_checked_tile(s->sym)) {
+    if (sync_is_checked_tile(s->sym)) {
         if (s->value)
             add_access(t, STEP_TOUCH, TOUCH_WRITE, NULL, s->sym, s);
         return;
     }
     if (s->sym->storage == ST_REG && s->value)
         use_register(t, s->sym, TOUCH_WRITE, s, s->loc);
-    int slot = s->sym->storage == ST_SCALAR ? tracked_slot(r->k, s->sym) : -1;
+    int slot = s->sym->storage == ST_SCALAR ? sync_tracked_slot(r->k, s->sym) : -1;
     if (slot >= 0)
-        r->state->slot[slot] = s->value ? role_value(r, s->value) : -1;
+        r->state->slot[slot] = s->value ? sync_role_value(r, s->value) : -1;
 }
 
 static void emit_factor(struct tracer *t, const struct stmt *s, const struct expr *factor)
 {
     const struct expr *e = factor->op == OP_TRANS ? factor->args[0] : factor;
-    if (e->op == OP_ACCESS && is_checked_tile(e->sym)) {
+    if (e->op == OP_ACCESS && sync_is_checked_tile(e->sym)) {
         read_indices(t, s, e);
         struct role_step *step = add_access(t, STEP_DOT, TOUCH_READ, e, e->sym, s);
         if (step)
@@ -306,8 +306,8 @@ static void emit_product(struct tracer *t, const struct stmt *s)
     if (sum->factor > t->dots_done)
         note_use(t, ROLE_FACTOR, s->target->sym, sum->factor_at, late);
     t->trace->dots++;
-    emit_factor(t, s, unconverted_factor(s->value->args[0]));
-    emit_factor(t, s, unconverted_factor(s->value->args[1]));
+    emit_factor(t, s, expr_unconverted_factor(s->value->args[0]));
+    emit_factor(t, s, expr_unconverted_factor(s->value->args[1]));
     sum->sum = t->trace->dots;
     sum->sum_at = s;
 }
@@ -324,22 +324,22 @@ static void emit_assign(struct tracer *t, const struct stmt *s)
     read_indices(t, s, target);
     if (access_peer(target))
         read_expression(t, s, access_peer(target));
-    if (target->op == OP_ACCESS && is_checked_tile(target->sym))
+    if (target->op == OP_ACCESS && sync_is_checked_tile(target->sym))
         add_access(t, STEP_TOUCH, TOUCH_WRITE, target, target->sym, s);
     else if (target->sym->storage == ST_REG)
         use_register(t, target->sym, TOUCH_WRITE, s, target->loc);
     int slot = target->op == OP_REF && target->sym->storage == ST_SCALAR
-                   ? tracked_slot(r->k, target->sym)
+                   ? sync_tracked_slot(r->k, target->sym)
                    : -1;
     if (slot >= 0)
-        r->state->slot[slot] = role_value(r, s->value);
+        r->state->slot[slot] = sync_role_value(r, s->value);
 }
 
 static void emit_copy(struct tracer *t, const struct stmt *s)
 {
     read_indices(t, s, s->target);
     read_indices(t, s, s->value);
-    if (!is_checked_tile(s->target->sym)) {
+    if (!sync_is_checked_tile(s->target->sym)) {
         struct role_step *store = add_access(t, STEP_STORE, TOUCH_READ, s->value, s->value->sym, s);
         if (store)
             store->thread = true;
@@ -409,7 +409,7 @@ static void emit_effect(struct tracer *t, const struct stmt *s)
     case OP_CLUSTER_SYNC: add_step(t, STEP_CLUSTER_SYNC, s); break;
     case OP_FREE: {
         const struct sym *tile = e->sym ? e->sym : e->args[0]->sym;
-        if (is_checked_tile(tile))
+        if (sync_is_checked_tile(tile))
             emit_gone(t, tile, s);
         break;
     }
@@ -425,7 +425,7 @@ static void emit_effect(struct tracer *t, const struct stmt *s)
     }
 }
 
-void emit_role_statement(struct tracer *t, const struct stmt *s)
+void sync_emit_role_statement(struct tracer *t, const struct stmt *s)
 {
     t->statement++;
     switch (s->kind) {
@@ -451,15 +451,15 @@ static void note_sum_left(struct tracer *t, const struct sym *tile, const struct
                                   .role = t->number,
                                   .site = -1};
     f.late = f.early;
-    add_finding(t->r, &f);
+    sync_add_finding(t->r, &f);
 }
 
-void emit_role_scope_end(struct tracer *t, const struct stmt *s)
+void sync_emit_role_scope_end(struct tracer *t, const struct stmt *s)
 {
     if (s->kind != STMT_DECL)
         return;
     struct product_use *use = use_of(t, s->sym);
-    if (is_checked_tile(s->sym))
+    if (sync_is_checked_tile(s->sym))
         emit_gone(t, s->sym, s);
     if (!use)
         return;
@@ -467,7 +467,7 @@ void emit_role_scope_end(struct tracer *t, const struct stmt *s)
     *use = (struct product_use){0};
 }
 
-void note_products_left(struct tracer *t)
+void sync_note_products_left(struct tracer *t)
 {
     for (size_t i = 0; i < t->r->products.count; i++)
         note_sum_left(t, t->r->products.data[i], &t->uses[i], false);
@@ -491,16 +491,16 @@ static bool effect_matters(const struct stmt *s)
     return (op_table[s->value->op].flags & OP_SYNC_FLAG) || s->value->op == OP_FREE;
 }
 
-bool role_list_matters(const struct roles_check *r, const struct stmt *s)
+bool sync_role_list_matters(const struct roles_check *r, const struct stmt *s)
 {
     for (; s; s = s->next) {
-        bool shared = touches_shared(s->value) || touches_shared(s->target) ||
-                      touches_shared(s->condition) ||
-                      (s->kind == STMT_DECL && is_checked_tile(s->sym));
+        bool shared = sync_touches_shared(s->value) || sync_touches_shared(s->target) ||
+                      sync_touches_shared(s->condition) ||
+                      (s->kind == STMT_DECL && sync_is_checked_tile(s->sym));
         if (shared || s->kind == STMT_ASYNC_COPY || s->in_background || stmt_arrives(s) ||
             (s->kind == STMT_EFFECT && effect_matters(s)) || mentions_product(r, s) ||
-            role_list_matters(r, s->init) || role_list_matters(r, s->body) ||
-            role_list_matters(r, s->otherwise) || role_list_matters(r, s->step))
+            sync_role_list_matters(r, s->init) || sync_role_list_matters(r, s->body) ||
+            sync_role_list_matters(r, s->otherwise) || sync_role_list_matters(r, s->step))
             return true;
     }
     return false;

@@ -27,7 +27,7 @@ struct role_memo {
 
 static bool add_scalar(const struct roles_check *r, struct role_memo *m, const struct sym *sym)
 {
-    int slot = tracked_slot(r->k, sym);
+    int slot = sync_tracked_slot(r->k, sym);
     for (int i = 0; i < m->scalars; i++)
         if (m->slot[i] == slot)
             return true;
@@ -108,12 +108,12 @@ static struct role_memo *memo_of(struct roles_check *r, const struct expr *e, co
     return r->memos[at] = m;
 }
 
-bool role_reads_nothing(struct roles_check *r, const struct expr *e)
+bool sync_role_reads_nothing(struct roles_check *r, const struct expr *e)
 {
     return memo_of(r, e, NULL, MEMO_VALUE)->plain;
 }
 
-int *role_result(struct roles_check *r, const struct expr *e, const struct stmt *s, int what)
+int *sync_role_result(struct roles_check *r, const struct expr *e, const struct stmt *s, int what)
 {
     const struct role_memo *m = memo_of(r, e, s, what);
     if (!m->plain)
@@ -122,7 +122,7 @@ int *role_result(struct roles_check *r, const struct expr *e, const struct stmt 
     int64_t number;
     for (int i = 0; i < m->scalars; i++) {
         value[i] = r->state->slot[m->slot[i]];
-        if (value[i] < 0 || !value_number(r->k, value[i], &number))
+        if (value[i] < 0 || !sync_value_number(r->k, value[i], &number))
             return NULL;
     }
     unsigned at = m->scalars ? ((unsigned)value[0] + 37u * (unsigned)value[1]) % KEPT_RESULTS : 0;
@@ -135,14 +135,14 @@ int *role_result(struct roles_check *r, const struct expr *e, const struct stmt 
     return &kept->result;
 }
 
-int role_value(struct roles_check *r, const struct expr *e)
+int sync_role_value(struct roles_check *r, const struct expr *e)
 {
-    int *kept = role_result(r, e, NULL, MEMO_VALUE);
+    int *kept = sync_role_result(r, e, NULL, MEMO_VALUE);
     if (kept && *kept)
         return *kept - 1;
     int fresh = r->state->fresh, value = eval_value(r->k, r->state, e);
     int64_t number;
-    if (kept && r->state->fresh == fresh && value_number(r->k, value, &number))
+    if (kept && r->state->fresh == fresh && sync_value_number(r->k, value, &number))
         *kept = value + 1;
     return value;
 }

@@ -19,7 +19,7 @@ static int64_t arrivals_of(const struct roles_check *r, int barrier)
     return r->barriers.data[barrier_sym(r, barrier)]->arrivals;
 }
 
-const char *barrier_text(const struct roles_check *r, int barrier)
+const char *sync_barrier_text(const struct roles_check *r, int barrier)
 {
     size_t i = barrier_sym(r, barrier);
     const struct sym *sym = r->barriers.data[i];
@@ -164,7 +164,7 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
     if (f->waited) {
         diag_note(d, f->waited->loc,
                   "only one thread of the role waits here: put `sync()` after it");
-        fix_with_barrier(r->k, early->site, late->site, f->waited->loc);
+        sync_fix_with_barrier(r->k, early->site, late->site, f->waited->loc);
         return;
     }
     if (f->few) {
@@ -211,7 +211,7 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
               "this";
     diag_note(d, late->loc, "%s", way);
     if (way == between)
-        fix_with_barrier(r->k, early->site, late->site, LOC_NONE);
+        sync_fix_with_barrier(r->k, early->site, late->site, LOC_NONE);
 }
 
 static bool in_background(const struct role_place *p)
@@ -246,7 +246,7 @@ static void report_pending(struct roles_check *r, const struct role_finding *f)
         diag_note(d, f->early.loc, "put `store_wait(0)` at the end of the %s",
                   f->at_scope ? "scope" : "role");
         if (!f->at_scope)
-            fix_at_end_of_role(r->k, f->early.stmt, "store_wait(0);");
+            sync_fix_at_end_of_role(r->k, f->early.stmt, "store_wait(0);");
         break;
     case WORK_DOT:
         if (f->tile->storage == ST_REG)
@@ -293,7 +293,7 @@ static void report_register(struct roles_check *r, const struct role_finding *f)
     note_calls(r, &f->late);
     note_place(r, &f->early, "the product begins here");
     diag_note(d, f->late.loc, "put `dot_wait(0)` before this");
-    fix_before(r->k, f->late.stmt, "dot_wait(0);");
+    sync_fix_before(r->k, f->late.stmt, "dot_wait(0);");
 }
 
 /* --- mbarriers --- */
@@ -315,7 +315,7 @@ static void report_parity(struct roles_check *r, const struct role_finding *f)
 static void report_bytes(struct roles_check *r, const struct role_finding *f)
 {
     struct diag *d = r->k->diag;
-    const char *name = barrier_text(r, f->barrier);
+    const char *name = sync_barrier_text(r, f->barrier);
     diag_error(d, f->early.loc,
                "a phase of `%s` never completes: %lld bytes are announced, and copies bring %lld",
                name, (long long)f->announced, (long long)f->bytes);
@@ -362,7 +362,7 @@ static void note_waiting(struct roles_check *r, const struct role_waiting *w)
     int64_t wanted = arrivals_of(r, w->barrier);
     diag_note(r->k->diag, w->place.loc,
               "%s %s here for `%s`, whose phase has %lld of %lld arrival%s%s", warps, verb,
-              barrier_text(r, w->barrier), (long long)w->arrivals, (long long)wanted,
+              sync_barrier_text(r, w->barrier), (long long)w->arrivals, (long long)wanted,
               wanted == 1 ? "" : "s", w->arrivals == wanted ? ", and lacks bytes" : "");
 }
 
@@ -418,7 +418,7 @@ static void note_warpgroups(struct roles_check *r, const struct role_finding *f)
 static void report_early(struct roles_check *r, const struct role_finding *f)
 {
     struct diag *d = r->k->diag;
-    const char *name = barrier_text(r, f->barrier);
+    const char *name = sync_barrier_text(r, f->barrier);
     int64_t wanted = arrivals_of(r, f->barrier);
     if (f->kind == ROLE_EARLY_COPY)
         diag_error(d, f->late.loc,
@@ -448,7 +448,7 @@ static void report_overtaken(struct roles_check *r, const struct role_finding *f
     struct diag *d = r->k->diag;
     const int role = f->late.role;
     bool apart = !f->late.thread && find_step(r, role, role + 1, STEP_COPY, NULL);
-    const char *name = barrier_text(r, f->barrier);
+    const char *name = sync_barrier_text(r, f->barrier);
     diag_error(d, f->late.loc,
                "`%s` may be two phases ahead of this wait, which then waits forever: a wait sees "
                "only whether a phase is even or odd",
@@ -473,7 +473,7 @@ static void report_peer(struct roles_check *r, const struct role_finding *f)
 {
     struct diag *d = r->k->diag;
     bool begins = f->kind == ROLE_UNBEGUN, copies = f->late.work == WORK_COPY;
-    const char *name = f->barrier >= 0 ? barrier_text(r, f->barrier) : f->tile->name;
+    const char *name = f->barrier >= 0 ? sync_barrier_text(r, f->barrier) : f->tile->name;
     diag_error(d, f->late.loc, "%s of another block, which may %s",
                arena_printf(r->k->arena, copies ? "this copies to `%s`" : "this uses `%s`", name),
                !begins          ? "have ended before"
@@ -590,7 +590,7 @@ static void note_choices(struct roles_check *r)
     }
 }
 
-void report_role_findings(struct roles_check *r)
+void sync_report_role_findings(struct roles_check *r)
 {
     for (size_t i = 0; i < r->findings.count; i++) {
         const struct role_finding *f = &r->findings.data[i];

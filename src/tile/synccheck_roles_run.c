@@ -9,7 +9,7 @@ enum { CLOCK_PART = 4 };
 typedef int clock_part
     __attribute__((vector_size(CLOCK_PART * sizeof(int)), aligned(sizeof(int)), may_alias));
 
-void clock_join(const struct roles_run *u, int *to, const int *from)
+void sync_clock_join(const struct roles_run *u, int *to, const int *from)
 {
     for (int i = 0; i < u->components; i += CLOCK_PART) {
         clock_part a = *(const clock_part *)(from + i), *b = (clock_part *)(to + i);
@@ -18,8 +18,8 @@ void clock_join(const struct roles_run *u, int *to, const int *from)
     }
 }
 
-struct role_place role_place_of(const struct roles_check *r, int trace, const struct role_step *s,
-                                const struct touch *touch)
+struct role_place sync_role_place_of(const struct roles_check *r, int trace,
+                                     const struct role_step *s, const struct touch *touch)
 {
     static const enum role_work work[] = {[STEP_COPY] = WORK_COPY,
                                           [STEP_STORE] = WORK_STORE,
@@ -51,8 +51,8 @@ static void note_race(struct roles_run *u, const struct role_record *a, struct r
     if (t && a->place.work != WORK_NONE && t->clock[a->component] >= a->time)
         f.waited = t->waited;
     if (a->place.work == WORK_COPY)
-        barrier_note_few(u, a, &f);
-    add_finding(u->r, &f);
+        sync_barrier_note_few(u, a, &f);
+    sync_add_finding(u->r, &f);
 }
 
 static bool kinds_conflict(int a, int b)
@@ -70,7 +70,7 @@ static bool ordered_within(const struct roles_run *u, const struct role_record *
            !touches[access_at(u->r->k, a->access)->site].element;
 }
 
-/* Returns true if access_meet finds that the two never meet, for any facts. */
+/* Returns true if sync_access_meet finds that the two never meet, for any facts. */
 static bool boxes_apart(const struct role_box *a, const struct role_box *b)
 {
     for (int i = 0; i < a->rank; i++)
@@ -105,7 +105,7 @@ static void check_access(struct roles_run *u, const struct role_record *b, const
         if ((gone && a->place.work == WORK_NONE) || ordered_within(u, a, b) ||
             (!gone && !kinds_conflict(access_at(k, a->access)->kind, late->kind)))
             continue;
-        enum meeting met = access_meet(k, u->r->state, a->access, b->access, true, &where);
+        enum meeting met = sync_access_meet(k, u->r->state, a->access, b->access, true, &where);
         if (met == MEET_SURE && where.constraints &&
             !sync_solve(k, u->r->state, where.constraint, where.constraints))
             met = MEET_MAYBE;
@@ -142,14 +142,14 @@ static struct role_thread *thread_of(const struct roles_run *u, const struct rol
     return &u->threads[g->trace];
 }
 
-void role_release(const struct roles_run *u, const struct role_group *g, bool thread, int *to)
+void sync_role_release(const struct roles_run *u, const struct role_group *g, bool thread, int *to)
 {
     const struct role_thread *t = thread_of(u, g);
     memcpy(to, thread ? t->clock : g->clock, sizeof *to * (size_t)u->components);
     if (!thread)
         to[g->own] = to[g->came] = g->now;
     if (!thread && g->number == 0)
-        clock_join(u, to, t->clock);
+        sync_clock_join(u, to, t->clock);
     if (thread || g->number == 0)
         to[t->own] = t->now;
 }
@@ -170,7 +170,7 @@ static struct role_record record_of(struct roles_run *u, const struct role_group
                                 .time = s->thread ? t->now : g->now,
                                 .trace = s->common ? -1 - block_of_group(u, g) : g->trace,
                                 .statement = s->statement,
-                                .place = role_place_of(u->r, g->trace, s, touch)};
+                                .place = sync_role_place_of(u->r, g->trace, s, touch)};
 }
 
 /* --- steps --- */
@@ -182,7 +182,7 @@ static void step_access(struct roles_run *u, struct role_group *g, const struct 
     struct role_record b = record_of(u, g, s);
     struct phase_step step = {t->own, t->now, b.place};
     if (s->thread) { /* what the other threads know, this one knows, too */
-        clock_join(u, t->clock, g->clock);
+        sync_clock_join(u, t->clock, g->clock);
         t->clock[t->own] = t->now;
     }
     check_access(u, &b, s->thread ? t->clock : g->clock, s->block, s->kind == STEP_GONE);
@@ -190,10 +190,10 @@ static void step_access(struct roles_run *u, struct role_group *g, const struct 
     case STEP_COPY:
         b.component = u->barriers[s->barrier].component;
         b.time = u->barriers[s->barrier].completed + 1;
-        cluster_remote(u, g, s, t->clock, b.component, b.time);
+        sync_cluster_remote(u, g, s, t->clock, b.component, b.time);
         keep_record(u, &b, s->block);
-        role_release(u, g, true, released);
-        barrier_copy(u, s, released, &step);
+        sync_role_release(u, g, true, released);
+        sync_barrier_copy(u, s, released, &step);
         return;
     case STEP_STORE:
         b.component = t->stores;
@@ -211,7 +211,7 @@ static void step_access(struct roles_run *u, struct role_group *g, const struct 
     case STEP_GONE: return;
     default: break;
     }
-    cluster_remote(u, g, s, s->thread ? t->clock : g->clock, b.component, b.time);
+    sync_cluster_remote(u, g, s, s->thread ? t->clock : g->clock, b.component, b.time);
     keep_record(u, &b, s->block);
 }
 
@@ -220,10 +220,10 @@ static bool step_arrive(struct roles_run *u, struct role_group *g, const struct 
 {
     const struct role_thread *t = thread_of(u, g);
     struct phase_step step = {s->thread ? t->own : g->came, s->thread ? t->now : g->now,
-                              role_place_of(u->r, g->trace, s, NULL)};
-    cluster_remote(u, g, s, s->thread ? t->clock : g->clock, step.component, step.time);
-    role_release(u, g, s->thread, released);
-    return barrier_arrive(u, s, released, &step);
+                              sync_role_place_of(u->r, g->trace, s, NULL)};
+    sync_cluster_remote(u, g, s, s->thread ? t->clock : g->clock, step.component, step.time);
+    sync_role_release(u, g, s->thread, released);
+    return sync_barrier_arrive(u, s, released, &step);
 }
 
 static int *waits_of(const struct roles_run *u, const struct role_group *g,
@@ -236,14 +236,14 @@ static bool step_wait(struct roles_run *u, struct role_group *g, const struct ro
 {
     struct role_thread *t = thread_of(u, g);
     struct phase_step step = {s->thread ? t->own : g->came, s->thread ? t->now : g->now,
-                              role_place_of(u->r, g->trace, s, NULL)};
+                              sync_role_place_of(u->r, g->trace, s, NULL)};
     int *waits = waits_of(u, g, s);
-    int phase = barrier_phase_awaited(u, s, *waits, s->thread ? t->clock : g->clock);
+    int phase = sync_barrier_phase_awaited(u, s, *waits, s->thread ? t->clock : g->clock);
     if (phase >= u->barriers[s->barrier].completed)
         return false;
-    barrier_pass(u, s, phase, s->thread ? t->clock : g->clock, &step);
+    sync_barrier_pass(u, s, phase, s->thread ? t->clock : g->clock, &step);
     if (!s->thread && g->number == 0)
-        clock_join(u, t->clock, g->clock);
+        sync_clock_join(u, t->clock, g->clock);
     if (s->thread)
         t->waited = s->stmt;
     if (s->number >= 0) /* a wait by hand is none of the role's own */
@@ -263,7 +263,7 @@ static void step_dot_wait(const struct roles_run *u, struct role_group *g,
     g->clock[g->dots] = (int)s->number;
     g->clock[g->came] = begun > g->clock[g->came] ? begun : g->clock[g->came];
     if (g->number == 0)
-        clock_join(u, thread_of(u, g)->clock, g->clock);
+        sync_clock_join(u, thread_of(u, g)->clock, g->clock);
 }
 
 /* Returns the number of tiles of all blocks. */
@@ -306,8 +306,8 @@ static bool step_sync(struct roles_run *u, const struct role_group *g, const str
             continue;
         if (other->at != g->at)
             return false;
-        role_release(u, other, false, released);
-        clock_join(u, joined, released);
+        sync_role_release(u, other, false, released);
+        sync_clock_join(u, joined, released);
     }
     for (size_t i = 0; i < u->groups.count; i++) {
         struct role_group *other = &u->groups.data[i];
@@ -328,7 +328,7 @@ static bool step(struct roles_run *u, struct role_group *g, const struct role_st
     if (s->kind == STEP_SYNC)
         return step_sync(u, g, s, released);
     if (s->kind == STEP_CLUSTER_SYNC)
-        return cluster_sync(u, released);
+        return sync_cluster_sync(u, released);
     bool elected = g->number == 0 && (!s->common || u->r->traces.data[g->trace].has_first);
     if (s->thread && !elected) {
         g->at++;
@@ -353,7 +353,7 @@ static bool step(struct roles_run *u, struct role_group *g, const struct role_st
         if (t->issued - (int)s->number > t->clock[t->stores])
             t->clock[t->stores] = t->issued - (int)s->number;
         break;
-    case STEP_BEGIN: cluster_begin(u, g, s); break;
+    case STEP_BEGIN: sync_cluster_begin(u, g, s); break;
     case STEP_LOAD_COMMIT: g->loads++; break;
     case STEP_LOAD_WAIT: land_loads(u, g, s->number); break;
     default: step_access(u, g, s, released); break;
@@ -364,7 +364,7 @@ static bool step(struct roles_run *u, struct role_group *g, const struct role_st
 
 /* --- the end --- */
 
-const struct role_step *role_next_step(const struct roles_run *u, const struct role_group *g)
+const struct role_step *sync_role_next_step(const struct roles_run *u, const struct role_group *g)
 {
     const struct role_trace *t = &u->r->traces.data[g->trace];
     return g->at < t->steps.count ? &t->steps.data[g->at] : NULL;
@@ -378,13 +378,13 @@ static void note_stuck(struct roles_run *u)
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < u->groups.count && f.waiting < MOST_WAITING; i++) {
             const struct role_group *g = &u->groups.data[i];
-            const struct role_step *s = role_next_step(u, g);
+            const struct role_step *s = sync_role_next_step(u, g);
             bool sync = s && (s->kind == STEP_SYNC || s->kind == STEP_CLUSTER_SYNC);
             if (!s || sync != (pass == 1) || (pass == 0 && g->trace == last) ||
                 (pass == 1 && f.waiting))
                 continue;
             last = g->trace;
-            struct role_waiting w = {.place = role_place_of(u->r, g->trace, s, NULL),
+            struct role_waiting w = {.place = sync_role_place_of(u->r, g->trace, s, NULL),
                                      .barrier = s->barrier};
             if (s->barrier >= 0) {
                 const struct barrier_state *b = &u->barriers[s->barrier];
@@ -395,7 +395,7 @@ static void note_stuck(struct roles_run *u)
         }
     f.late = f.early = f.waits[0].place;
     f.barrier = f.waits[0].barrier;
-    add_finding(u->r, &f);
+    sync_add_finding(u->r, &f);
 }
 
 /* Returns true if an agent that the end of the kernel waits for knows that the work is done. */
@@ -424,7 +424,7 @@ static void note_left(struct roles_run *u)
                 .early = a->place,
                 .late = a->place,
                 .tile = u->r->k->code.tiles.data[tile % u->r->k->code.tiles.count]};
-            add_finding(u->r, &f);
+            sync_add_finding(u->r, &f);
         }
 }
 
@@ -485,12 +485,12 @@ static void make_boxes(struct roles_run *u)
     for (size_t a = 0; a < k->accesses.item.count; a++) {
         const struct access *from = access_at(k, (int)a);
         struct role_box *box = &u->boxes[a];
-        bool threads = access_has_lanes(k, (int)a);
+        bool threads = sync_access_has_lanes(k, (int)a);
         box->rank = from->rank;
         for (int i = 0; i < from->rank; i++) {
             int64_t low;
             bool known =
-                !threads && !(from->gathers >> i & 1) && value_number(k, from->start[i], &low);
+                !threads && !(from->gathers >> i & 1) && sync_value_number(k, from->start[i], &low);
             box->low[i] = known ? (int)low : INT_MIN;
             box->end[i] = known ? (int)low + from->extent[i] : INT_MAX;
         }
@@ -511,7 +511,7 @@ static void run_init(struct roles_run *u)
     make_boxes(u);
     u->threads = arena_array(a, struct role_thread, r->traces.count + 1);
     u->tiles = arena_array(a, struct role_tile, tile_count(u) + 1);
-    cluster_init(u);
+    sync_cluster_init(u);
     barriers_init(u, first_barrier);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < r->traces.count; i++)
@@ -525,7 +525,7 @@ static void run_init(struct roles_run *u)
         }
 }
 
-void run_traces(struct roles_check *r)
+void sync_run_traces(struct roles_check *r)
 {
     struct roles_run u = {.r = r};
     run_init(&u);
@@ -538,7 +538,7 @@ void run_traces(struct roles_check *r)
         for (size_t i = 0; i < u.groups.count; i++) {
             struct role_group *g = &u.groups.data[i];
             const struct role_step *s;
-            while ((s = role_next_step(&u, g)) && step(&u, g, s, released))
+            while ((s = sync_role_next_step(&u, g)) && step(&u, g, s, released))
                 moved = true;
             stuck |= s != NULL;
             if (r->k->gave_up)
@@ -550,6 +550,6 @@ void run_traces(struct roles_check *r)
         note_stuck(&u);
     if (!stuck) {
         note_left(&u);
-        cluster_ends(&u);
+        sync_cluster_ends(&u);
     }
 }

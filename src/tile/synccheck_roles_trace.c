@@ -22,11 +22,11 @@ static enum flow walk_list(struct tracer *t, const struct stmt *s);
 /* Returns true if the value depends on an unknown that a role made, so no other role has it. */
 static bool is_own(const struct sync_check *k, int v, int fresh)
 {
-    const struct value *x = value_at(k, v);
+    const struct value *x = sync_value_at(k, v);
     if (x->kind != VALUE_SUM)
         return true;
     for (int i = 0; i < x->terms; i++) {
-        const struct atom *a = atom_at(k, x->atom[i]);
+        const struct atom *a = sync_atom_at(k, x->atom[i]);
         if (a->kind == ATOM_FRESH && a->count >= fresh)
             return true;
         for (int j = 0; atom_is_made(a) && j < a->count; j++)
@@ -47,9 +47,9 @@ static bool is_endless(const struct tracer *t, int round)
 static bool truth_of(struct tracer *t, const struct expr *e, struct rounds *rounds, bool negated)
 {
     if (!rounds)
-        return choose_truth(t->r, e) != is_endless(t, t->longest);
+        return sync_choose_truth(t->r, e) != is_endless(t, t->longest);
     if (rounds->trips < 0)
-        rounds->trips = choose_trips(t->r, rounds->loop);
+        rounds->trips = sync_choose_trips(t->r, rounds->loop);
     return (rounds->round < rounds->trips) != negated;
 }
 
@@ -62,8 +62,8 @@ static bool learn_part(struct roles_check *r, const struct split *split, bool tr
     int count = s->facts;
     struct fact before[MAX_FACTS];
     memcpy(before, s->fact, sizeof before[0] * (size_t)count);
-    if (!fact_add(r->k, s, split->form, truth ? split->true_low[part] : split->false_low[part],
-                  truth ? split->true_high[part] : split->false_high[part]))
+    if (!sync_fact_add(r->k, s, split->form, truth ? split->true_low[part] : split->false_low[part],
+                       truth ? split->true_high[part] : split->false_high[part]))
         return false;
     if (!solved || sync_solve(r->k, s, NULL, 0))
         return true;
@@ -78,7 +78,7 @@ static bool learn(struct roles_check *r, const struct split *split, bool truth, 
                   const struct expr *also)
 {
     int parts = truth ? split->true_parts : split->false_parts;
-    bool second = parts == 2 && also && choose_other(r, also->args);
+    bool second = parts == 2 && also && sync_choose_other(r, also->args);
     return (second && learn_part(r, split, truth, 1, solved)) ||
            (parts > 0 && learn_part(r, split, truth, 0, solved)) ||
            (parts == 2 && !second && learn_part(r, split, truth, 1, solved));
@@ -91,7 +91,7 @@ static bool holds_alone(struct tracer *t, const struct expr *e, struct rounds *r
 {
     struct roles_check *r = t->r;
     struct split split;
-    int *kept = role_result(r, e, NULL, MEMO_TRUTH);
+    int *kept = sync_role_result(r, e, NULL, MEMO_TRUTH);
     if (kept && *kept)
         return *kept == KEPT_TRUE;
     eval_condition(r->k, r->state, e, &split);
@@ -110,7 +110,7 @@ static bool holds_alone(struct tracer *t, const struct expr *e, struct rounds *r
     if (learn(r, &split, truth, true, also))
         return truth;
     /* The search may have missed inputs, so some runs go on. */
-    if (also && choose_other(r, &also->args) && learn(r, &split, truth, false, NULL))
+    if (also && sync_choose_other(r, &also->args) && learn(r, &split, truth, false, NULL))
         return truth;
     bool endless = rounds && is_endless(t, rounds->round); /* the search finds no end */
     if (!endless && learn(r, &split, !truth, true, also))
@@ -130,7 +130,7 @@ static bool holds(struct tracer *t, const struct stmt *s, const struct expr *e,
         bool left = holds(t, s, e->args[0], rounds, negated);
         return left == (e->op == OP_LOR) ? left : holds(t, s, e->args[1], rounds, negated);
     }
-    emit_role_reads(t, s, e);
+    sync_emit_role_reads(t, s, e);
     return holds_alone(t, e, rounds, negated);
 }
 
@@ -143,7 +143,7 @@ static void forget_assigned(struct tracer *t, const struct stmt *s)
         const struct sym *sym = s->kind == STMT_DECL                                ? s->sym
                                 : s->kind == STMT_ASSIGN && s->target->op == OP_REF ? s->target->sym
                                                                                     : NULL;
-        int slot = sym && sym->storage == ST_SCALAR ? tracked_slot(t->r->k, sym) : -1;
+        int slot = sym && sym->storage == ST_SCALAR ? sync_tracked_slot(t->r->k, sym) : -1;
         if (slot >= 0)
             t->r->state->slot[slot] = -1;
         forget_assigned(t, s->init);
@@ -168,16 +168,17 @@ static enum flow walk_scope(struct tracer *t, const struct stmt *first)
 {
     enum flow flow = walk_list(t, first);
     for (const struct stmt *s = first; s && flow != FLOW_END; s = s->next)
-        emit_role_scope_end(t, s);
+        sync_emit_role_scope_end(t, s);
     return flow;
 }
 
 static enum flow walk_if(struct tracer *t, const struct stmt *s)
 {
-    bool matters = role_list_matters(t->r, s->body) || role_list_matters(t->r, s->otherwise) ||
-                   jumps(s->body) || jumps(s->otherwise);
+    bool matters = sync_role_list_matters(t->r, s->body) ||
+                   sync_role_list_matters(t->r, s->otherwise) || jumps(s->body) ||
+                   jumps(s->otherwise);
     if (!matters) {
-        emit_role_reads(t, s, s->condition);
+        sync_emit_role_reads(t, s, s->condition);
         forget_assigned(t, s->body);
         forget_assigned(t, s->otherwise);
         return FLOW_ON;
@@ -195,7 +196,7 @@ static enum flow walk_round(struct tracer *t, const struct stmt *s)
         return flow;
     walk_list(t, s->step);
     if (++t->r->steps > MOST_STEPS)
-        give_up(t->r, "the roles take too many steps");
+        sync_give_up(t->r, "the roles take too many steps");
     return t->r->k->gave_up ? FLOW_END : FLOW_ON;
 }
 
@@ -221,12 +222,12 @@ static enum flow walk_rounds(struct tracer *t, const struct stmt *s)
 static enum flow walk_loop(struct tracer *t, const struct stmt *s)
 {
     if (s->stages > 0) {
-        give_up(t->r, "a pipeline in a kernel with roles");
+        sync_give_up(t->r, "a pipeline in a kernel with roles");
         return FLOW_END;
     }
-    bool matters = role_list_matters(t->r, s->body) || jumps(s->body);
+    bool matters = sync_role_list_matters(t->r, s->body) || jumps(s->body);
     if (!matters) {
-        emit_role_reads(t, s, s->condition);
+        sync_emit_role_reads(t, s, s->condition);
         forget_assigned(t, s->init);
         forget_assigned(t, s->body);
         forget_assigned(t, s->step);
@@ -255,12 +256,12 @@ static enum flow walk_stmt(struct tracer *t, const struct stmt *s)
     case STMT_BREAK: return FLOW_BREAK;
     case STMT_CONTINUE: return FLOW_CONTINUE;
     case STMT_RETURN: return FLOW_END;
-    case STMT_ROLE: /* make_traces walks their bodies */
+    case STMT_ROLE: /* sync_make_traces walks their bodies */
     case STMT_ENSURES: return FLOW_ON;
     case STMT_DECL:
     case STMT_ASSIGN:
     case STMT_ASYNC_COPY:
-    case STMT_EFFECT: emit_role_statement(t, s); return FLOW_ON;
+    case STMT_EFFECT: sync_emit_role_statement(t, s); return FLOW_ON;
     }
     return FLOW_ON;
 }
@@ -270,7 +271,7 @@ static enum flow walk_list(struct tracer *t, const struct stmt *s)
     for (; s && s->kind != STMT_ROLE; s = s->next) {
         enum flow flow = walk_stmt(t, s);
         if (++t->r->steps > MOST_STEPS)
-            give_up(t->r, "the roles take too many steps");
+            sync_give_up(t->r, "the roles take too many steps");
         arena_poll(t->r->k->arena);
         if (t->r->k->gave_up)
             return FLOW_END;
@@ -326,12 +327,12 @@ static void trace_role(struct roles_check *r, const struct tracer *before, const
     t.uses = arena_copy(r->k->arena, before->uses, size ? size : 1);
     t.trace->has_first = role->role->first == 0 && replica == 0;
     if (role->role->replica) {
-        int slot = tracked_slot(r->k, role->role->replica);
+        int slot = sync_tracked_slot(r->k, role->role->replica);
         if (slot >= 0)
             r->state->slot[slot] = sync_value_int(r->k, replica);
     }
     walk_list(&t, role->body);
-    note_products_left(&t);
+    sync_note_products_left(&t);
 }
 
 /* Returns true if there are roles. */
@@ -394,17 +395,17 @@ static void trace_block(struct roles_check *r)
     r->fresh_before = r->blocks > 1 ? fresh : r->state->fresh;
     for (size_t i = 0; i < block.steps.count && divides_groups(r->k->kernel->body); i++)
         if (block.steps.data[i].kind == STEP_ARRIVE && !block.steps.data[i].thread)
-            give_up(r, "all warps arrive before roles that divide a warpgroup");
+            sync_give_up(r, "all warps arrive before roles that divide a warpgroup");
     if (r->k->gave_up)
         return;
     if (flow == FLOW_END)
         add_trace(r, &block, NULL, r->k->kernel->warps)->has_first = true;
     if (flow == FLOW_END || !trace_roles(r, &t))
-        note_products_left(&t);
+        sync_note_products_left(&t);
     add_closing(r, first);
 }
 
-void make_traces(struct roles_check *r)
+void sync_make_traces(struct roles_check *r)
 {
     struct state *s = r->state;
     int *slots = arena_copy(r->k->arena, s->slot, sizeof s->slot);

@@ -116,7 +116,7 @@ static void add_read(struct emitter *m, const struct expr *e)
 /* Adds the reads of e, operands first. Operands that && || ?: may skip get code of their own. */
 static void add_reads(struct emitter *m, const struct expr *e)
 {
-    if (!e || !touches_shared(e))
+    if (!e || !sync_touches_shared(e))
         return;
     bool lazy = (op_table[e->op].flags & OP_LAZY) && e->type.rank == 0;
     for (int i = 0; i < e->count; i++) {
@@ -134,9 +134,9 @@ static void add_reads(struct emitter *m, const struct expr *e)
     for (int i = 0; i < e->indices; i++)
         add_reads(m, e->index[i].value);
     add_reads(m, e->otherwise);
-    if (e->op == OP_ACCESS && is_checked_tile(e->sym))
+    if (e->op == OP_ACCESS && sync_is_checked_tile(e->sym))
         add_read(m, e);
-    if (op_is_atomic(e->op) && is_checked_tile(e->args[0]->sym))
+    if (op_is_atomic(e->op) && sync_is_checked_tile(e->args[0]->sym))
         add_touch(m, TOUCH_ATOMIC, e->args[0], e->args[0]->sym, e->loc);
 }
 
@@ -149,7 +149,7 @@ static void emit_touches(struct emitter *m)
         emit(m, (struct instr){.kind = I_TOUCH, .first = (int)first, .count = (int)count});
     for (size_t i = first; i < first + count; i++) {
         const struct touch *t = &m->k->code.touches.data[i];
-        int slot = tracked_slot(m->k, m->k->code.tiles.data[t->tile]);
+        int slot = sync_tracked_slot(m->k, m->k->code.tiles.data[t->tile]);
         if (t->kind != TOUCH_READ && slot >= 0)
             emit(m, (struct instr){.kind = I_FILL, .slot = slot, .negate = t->plain});
     }
@@ -181,7 +181,7 @@ static void emit_operand_if(struct emitter *m, const struct expr *condition, boo
                             const struct expr *operand)
 {
     int out = new_label(m), in = new_label(m);
-    if (!touches_shared(operand))
+    if (!sync_touches_shared(operand))
         return;
     if (condition->type.varying) {
         int slot = enter_mask(m, condition, negate, out);
@@ -240,8 +240,8 @@ static void emit_scope_end(struct emitter *m, const struct stmt *s, bool forget)
     for (; s; s = s->next) {
         if (s->kind != STMT_DECL)
             continue;
-        int slot = tracked_slot(m->k, s->sym);
-        if (is_checked_tile(s->sym))
+        int slot = sync_tracked_slot(m->k, s->sym);
+        if (sync_is_checked_tile(s->sym))
             emit(m, (struct instr){.kind = I_DEAD, .tile = tile_number(m, s->sym), .loc = s->loc});
         else if (forget && slot >= 0)
             emit(m, (struct instr){.kind = I_FORGET, .slot = slot});
@@ -444,7 +444,7 @@ static void note_assigned(struct emitter *m, int slot)
 static void emit_set(struct emitter *m, const struct sym *s, const struct expr *value,
                      bool declares)
 {
-    int slot = tracked_slot(m->k, s);
+    int slot = sync_tracked_slot(m->k, s);
     if (slot < 0 || !s)
         return;
     if (!declares)
@@ -465,7 +465,7 @@ static void emit_decl(struct emitter *m, const struct stmt *s)
     emit_reads(m, s->value);
     if (stmt_arrives(s))
         emit(m, (struct instr){.kind = I_SYNC, .loc = s->loc});
-    if (is_checked_tile(s->sym)) {
+    if (sync_is_checked_tile(s->sym)) {
         if (s->value)
             add_touch(m, TOUCH_WRITE, NULL, s->sym, s->loc);
         note_plain(m, s->value);
@@ -485,7 +485,7 @@ static void emit_store(struct emitter *m, const struct stmt *s, enum touch_kind 
         add_reads(m, target->index[i].value);
     add_touch(m, kind, target, target->sym, target->loc);
     struct touch *write = &m->k->code.touches.data[m->k->code.touches.count - 1];
-    if (!write->collective && stores_shared_value(s))
+    if (!write->collective && sync_stores_shared_value(s))
         write->stored = s->value;
     if (type_elements(&target->type) == type_elements(&target->sym->type))
         note_plain(m, s->value);
@@ -516,7 +516,7 @@ static void emit_effect(struct emitter *m, const struct stmt *s)
         in.expr = e->args[0];
     if (e->op == OP_FREE) {
         const struct sym *tile = e->sym ? e->sym : e->args[0]->sym;
-        if (!is_checked_tile(tile))
+        if (!sync_is_checked_tile(tile))
             return;
         in.tile = tile_number(m, tile);
         in.first = (int)m->k->code.frees.count;
@@ -531,7 +531,7 @@ static void emit_stmt(struct emitter *m, const struct stmt *s)
     switch (s->kind) {
     case STMT_DECL: emit_decl(m, s); break;
     case STMT_ASSIGN:
-        if (s->target->op == OP_ACCESS && is_checked_tile(s->target->sym)) {
+        if (s->target->op == OP_ACCESS && sync_is_checked_tile(s->target->sym)) {
             emit_store(m, s, TOUCH_WRITE);
         } else {
             emit_reads(m, s->value);
@@ -541,7 +541,7 @@ static void emit_stmt(struct emitter *m, const struct stmt *s)
         }
         break;
     case STMT_ASYNC_COPY:
-        if (is_checked_tile(s->target->sym))
+        if (sync_is_checked_tile(s->target->sym))
             emit_store(m, s, TOUCH_COPY);
         break;
     case STMT_EFFECT: emit_effect(m, s); break;
@@ -563,7 +563,7 @@ static void emit_list(struct emitter *m, const struct stmt *s)
     const struct stmt *outer = m->stmt;
     for (; s; s = s->next) {
         m->stmt = s;
-        if (relevant_stmt(m->k, s, m->loops.count > 0))
+        if (sync_relevant_stmt(m->k, s, m->loops.count > 0))
             emit_stmt(m, s);
     }
     m->stmt = outer;
@@ -574,7 +574,7 @@ static void emit_list(struct emitter *m, const struct stmt *s)
 static bool has_tiles(const struct stmt *s)
 {
     for (; s; s = s->next) {
-        if (s->kind == STMT_DECL && is_checked_tile(s->sym))
+        if (s->kind == STMT_DECL && sync_is_checked_tile(s->sym))
             return true;
         if (has_tiles(s->body) || has_tiles(s->otherwise))
             return true;
@@ -659,7 +659,7 @@ static void find_counter(struct sync_check *k, struct loop *loop)
         !eval_int(c->args[1], NULL, &loop->bound))
         return;
     const struct sym *i = c->args[0]->sym;
-    int slot = tracked_slot(k, i), uses = 0, sets = 0;
+    int slot = sync_tracked_slot(k, i), uses = 0, sets = 0;
     for (size_t n = 0; n < k->code.code.count; n++) {
         const struct instr *in = &k->code.code.data[n];
         uses += expr_mentions(in->expr, i);
@@ -676,7 +676,7 @@ static void find_counter(struct sync_check *k, struct loop *loop)
         loop->counter = slot;
 }
 
-bool skeleton_make(struct sync_check *k)
+bool sync_skeleton_make(struct sync_check *k)
 {
     if (!has_tiles(k->kernel->body))
         return false;
@@ -686,7 +686,7 @@ bool skeleton_make(struct sync_check *k)
     struct tracked all = {0};
     vec_push(k->arena, &k->code.slots, all);
     vec_push(k->arena, &m.masks, 0);
-    relevant_scalars(k);
+    sync_relevant_scalars(k);
     emit_scope(&m, k->kernel->body);
     emit(&m, (struct instr){.kind = I_END, .loc = k->kernel->loc});
     resolve(&m);

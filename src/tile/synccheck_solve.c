@@ -38,7 +38,7 @@ static bool computes_on_floats(const struct sync_check *k, const struct atom *a)
     if (a->kind != ATOM_OP || dtype_is_float((enum dtype)a->dtype))
         return true;
     for (int i = 0; i < a->count; i++)
-        if (value_at(k, a->arg[i])->kind != VALUE_SUM)
+        if (sync_value_at(k, a->arg[i])->kind != VALUE_SUM)
             return true;
     return false;
 }
@@ -50,11 +50,11 @@ static bool is_new_filling(struct solver *v, const struct atom *a)
 {
     if (a->kind != ATOM_LOAD || a->sym->storage != ST_SHARED)
         return false;
-    const struct value *filling = value_at(v->k, a->arg[0]);
+    const struct value *filling = sync_value_at(v->k, a->arg[0]);
     for (int i = 0; i < v->filled; i++)
         if (v->fillings[i] == a->arg[0])
             return false;
-    if (filling->terms && atom_at(v->k, filling->atom[0])->axis && v->filled < 4)
+    if (filling->terms && sync_atom_at(v->k, filling->atom[0])->axis && v->filled < 4)
         v->fillings[v->filled++] = a->arg[0];
     return true;
 }
@@ -62,7 +62,7 @@ static bool is_new_filling(struct solver *v, const struct atom *a)
 /* Returns the number of the unknown; the last number if there are too many. */
 static int add_unknown(struct solver *v, int atom)
 {
-    const struct atom *a = atom_at(v->k, atom);
+    const struct atom *a = sync_atom_at(v->k, atom);
     for (int i = 0; i < v->unknowns; i++)
         if (v->unknown[i].atom == atom)
             return i;
@@ -72,7 +72,7 @@ static int add_unknown(struct solver *v, int atom)
     }
     bool opaque = a->kind == ATOM_FRESH || a->kind == ATOM_OP || is_new_filling(v, a);
     for (int i = 0; i < v->unknowns && a->kind == ATOM_FRESH; i++) {
-        const struct atom *other = atom_at(v->k, v->unknown[i].atom);
+        const struct atom *other = sync_atom_at(v->k, v->unknown[i].atom);
         if (other->kind == ATOM_FRESH && other->site == a->site)
             opaque = false; /* another evaluation of the same expression */
     }
@@ -92,14 +92,14 @@ static int find_node(const struct sync_check *k, int value)
 static int add_node(struct solver *v, int value)
 {
     struct sync_check *k = v->k;
-    const struct value *x = value_at(k, value);
+    const struct value *x = sync_value_at(k, value);
     int known = find_node(k, value), last = -1;
     if (known >= 0)
         return known;
     if (!x->terms && v->hints < 16)
         v->hint[v->hints++] = x->c;
     for (int i = 0; i < x->terms; i++) {
-        const struct atom *a = atom_at(k, x->atom[i]);
+        const struct atom *a = sync_atom_at(k, x->atom[i]);
         bool computed = a->kind == ATOM_OP && !computes_on_floats(k, a);
         for (int j = 0; computed && j < a->count; j++) {
             int below = add_node(v, a->arg[j]);
@@ -128,7 +128,7 @@ static int find(const struct solver *v, int atom)
 /* Evaluates the atom from the unknowns below `end`. Returns false if it needs more of them. */
 static bool atom_under(const struct solver *v, int atom, int end, int64_t *out)
 {
-    const struct atom *a = atom_at(v->k, atom);
+    const struct atom *a = sync_atom_at(v->k, atom);
     struct literal args[3] = {0}, result;
     int unknown = find(v, atom);
     if (unknown >= 0) {
@@ -151,7 +151,7 @@ static bool atom_under(const struct solver *v, int atom, int end, int64_t *out)
 
 static void compute(const struct solver *v, struct solve_node *n)
 {
-    const struct value *x = value_at(v->k, n->value);
+    const struct value *x = sync_value_at(v->k, n->value);
     int64_t one, product;
     n->now = x->c;
     n->has_value = true;
@@ -185,7 +185,7 @@ static bool decide_from(const struct solver *v, int which)
 static bool bounds_from(const struct solver *v, const struct fact *f, int which, int64_t *low,
                         int64_t *high)
 {
-    const struct value *x = value_at(v->k, f->form);
+    const struct value *x = sync_value_at(v->k, f->form);
     int64_t rest = 0, factor = 0, product;
     for (int i = 0; i < x->terms; i++) {
         int64_t one;
@@ -200,11 +200,11 @@ static bool bounds_from(const struct solver *v, const struct fact *f, int which,
         return false;
     if (rest == INT64_MIN)
         return false;
-    int64_t a = add_saturated(f->low, -rest), b = add_saturated(f->high, -rest);
+    int64_t a = sync_add_saturated(f->low, -rest), b = sync_add_saturated(f->high, -rest);
     if (factor < 0) {
         int64_t swap = a;
-        a = b == FACT_MANY ? FACT_NONE : sub_saturated(0, b);
-        b = swap == FACT_NONE ? FACT_MANY : sub_saturated(0, swap);
+        a = b == FACT_MANY ? FACT_NONE : sync_sub_saturated(0, b);
+        b = swap == FACT_NONE ? FACT_MANY : sync_sub_saturated(0, swap);
         factor = -factor;
     }
     *low = a == FACT_NONE ? a : a / factor + (a > 0 && a % factor ? 1 : 0);
@@ -233,13 +233,13 @@ static void with_remainder(const struct solver *v, const struct fact *f, int whi
                            int64_t high, int64_t *list, int *count)
 {
     enum { FEW = 3, FAR = 1 << 30 };
-    const struct value *x = value_at(v->k, f->form);
-    const struct atom *a = atom_at(v->k, x->atom[0]);
+    const struct value *x = sync_value_at(v->k, f->form);
+    const struct atom *a = sync_atom_at(v->k, x->atom[0]);
     int64_t d;
     if (x->terms != 1 || x->factor[0] != 1 || a->kind != ATOM_OP || a->op != OP_REM ||
-        !value_number(v->k, a->arg[1], &d) || d < 1 || d > FAR)
+        !sync_value_number(v->k, a->arg[1], &d) || d < 1 || d > FAR)
         return;
-    const struct value *of = value_at(v->k, a->arg[0]);
+    const struct value *of = sync_value_at(v->k, a->arg[0]);
     if (of->kind != VALUE_SUM || of->terms != 1 || of->factor[0] != 1 ||
         of->atom[0] != v->unknown[which].atom || of->c < -FAR || of->c > FAR)
         return;
@@ -273,10 +273,10 @@ static int candidates(const struct solver *v, int which, int64_t *list)
         candidate(list, &count, likely[i], low, high);
     for (int i = 0; i < v->hints; i++)
         for (int64_t d = -1; d <= 1; d++)
-            candidate(list, &count, add_saturated(v->hint[i], d), low, high);
+            candidate(list, &count, sync_add_saturated(v->hint[i], d), low, high);
     if (low != FACT_NONE)
         for (int64_t d = 1; d < 4; d++)
-            candidate(list, &count, add_saturated(low, d), low, high);
+            candidate(list, &count, sync_add_saturated(low, d), low, high);
     return count;
 }
 
@@ -307,7 +307,7 @@ static void add_constraint(struct solver *v, const struct fact *f)
 static void bound_blocks(struct solver *v)
 {
     for (int i = 0; i < v->unknowns; i++) {
-        const struct atom *a = atom_at(v->k, v->unknown[i].atom);
+        const struct atom *a = sync_atom_at(v->k, v->unknown[i].atom);
         const struct expr *grid = a->kind == ATOM_BLOCK ? v->k->kernel->grid[a->axis] : NULL;
         if (!grid)
             continue;
@@ -316,21 +316,21 @@ static void bound_blocks(struct solver *v)
         struct atom self = *a;
         const int *cluster = v->k->kernel->cluster;
         int along = cluster[0] > 0 ? cluster[a->axis] : 1;
-        int difference = sync_value_add(v->k, extent, value_atom(v->k, &self), -along);
-        struct value d = *value_at(v->k, difference);
+        int difference = sync_value_add(v->k, extent, sync_value_atom(v->k, &self), -along);
+        struct value d = *sync_value_at(v->k, difference);
         if (d.kind != VALUE_SUM || !d.terms)
             continue;
         struct fact f = {.residue = -1, .low = along - d.c, .high = FACT_MANY};
         d.c = 0;
-        f.form = intern(&v->k->values, &d, sizeof d, NULL);
+        f.form = sync_intern(&v->k->values, &d, sizeof d, NULL);
         add_constraint(v, &f);
     }
 }
 
-void fact_key(const struct sync_check *k, const struct fact *f, uint64_t key[2])
+void sync_fact_key(const struct sync_check *k, const struct fact *f, uint64_t key[2])
 {
-    key[0] = value_leaves(k, f->form);
-    key[1] = value_at(k, f->form)->sites;
+    key[0] = sync_value_leaves(k, f->form);
+    key[1] = sync_value_at(k, f->form)->sites;
 }
 
 /* Moves the facts that are connected with the first one to the front. Returns their number. */
@@ -338,9 +338,9 @@ static int connected(const struct sync_check *k, struct fact *facts, int count)
 {
     uint64_t reached[2], key[2];
     int front = 1;
-    fact_key(k, &facts[0], reached);
+    sync_fact_key(k, &facts[0], reached);
     for (int i = 1; i < count; i++) {
-        fact_key(k, &facts[i], key);
+        sync_fact_key(k, &facts[i], key);
         if (!(key[0] & reached[0]) && !(key[1] & reached[1]))
             continue;
         struct fact joins = facts[i];
@@ -360,7 +360,7 @@ static int connected(const struct sync_check *k, struct fact *facts, int count)
 static bool solve_group(struct sync_check *k, const struct fact *facts, int count, int *opaque)
 {
     bool is_new;
-    int number = intern(&k->solved, facts, sizeof facts[0] * (size_t)count, &is_new);
+    int number = sync_intern(&k->solved, facts, sizeof facts[0] * (size_t)count, &is_new);
     if (is_new)
         vec_push(k->arena, &k->solve_results, 0);
     int *result = &k->solve_results.data[number];
@@ -409,7 +409,7 @@ bool sync_solve(struct sync_check *k, const struct state *s, const struct fact *
     return solve_groups(k, all, s->facts + count, &opaque);
 }
 
-bool facts_solve(struct sync_check *k, const struct fact *facts, int count)
+bool sync_facts_solve(struct sync_check *k, const struct fact *facts, int count)
 {
     struct fact all[MAX_FACTS];
     int opaque = 0;

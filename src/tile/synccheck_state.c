@@ -11,7 +11,7 @@
 
 /* --- facts --- */
 
-struct fact *fact_find(struct state *s, int form)
+struct fact *sync_fact_find(struct state *s, int form)
 {
     for (int i = 0; i < s->facts; i++)
         if (s->fact[i].form == form)
@@ -19,14 +19,14 @@ struct fact *fact_find(struct state *s, int form)
     return NULL;
 }
 
-void fact_interval(const struct sync_check *k, const struct state *s, int form, int64_t *low,
-                   int64_t *high)
+void sync_fact_interval(const struct sync_check *k, const struct state *s, int form, int64_t *low,
+                        int64_t *high)
 {
     *low = FACT_NONE;
     *high = FACT_MANY;
-    const struct value *v = value_at(k, form);
+    const struct value *v = sync_value_at(k, form);
     if (v->terms == 1 && v->factor[0] == 1) {
-        const struct atom *a = atom_at(k, v->atom[0]);
+        const struct atom *a = sync_atom_at(k, v->atom[0]);
         if (a->kind != ATOM_LITERAL) {
             *low = a->low;
             *high = a->high;
@@ -43,7 +43,7 @@ void fact_interval(const struct sync_check *k, const struct state *s, int form, 
 
 static struct fact *fact_room(struct state *s, int form)
 {
-    struct fact *old = fact_find(s, form);
+    struct fact *old = sync_fact_find(s, form);
     if (old || s->facts == MAX_FACTS)
         return old;
     int at = s->facts++;
@@ -53,10 +53,10 @@ static struct fact *fact_room(struct state *s, int form)
     return &s->fact[at];
 }
 
-bool fact_add(struct sync_check *k, struct state *s, int form, int64_t low, int64_t high)
+bool sync_fact_add(struct sync_check *k, struct state *s, int form, int64_t low, int64_t high)
 {
     int64_t known_low, known_high;
-    fact_interval(k, s, form, &known_low, &known_high);
+    sync_fact_interval(k, s, form, &known_low, &known_high);
     low = low > known_low ? low : known_low;
     high = high < known_high ? high : known_high;
     if (low > high)
@@ -83,23 +83,23 @@ static void held_by(const struct sync_check *k, const struct state *s, uint64_t 
     held[0] = held[1] = 0;
     for (size_t i = 0; i < k->code.slots.count; i++)
         if (s->slot[i] >= 0) {
-            held[0] |= value_leaves(k, s->slot[i]);
-            held[1] |= value_at(k, s->slot[i])->sites;
+            held[0] |= sync_value_leaves(k, s->slot[i]);
+            held[1] |= sync_value_at(k, s->slot[i])->sites;
         }
     for (int i = 0; i < s->done + s->flights; i++) {
         int number = i < s->done ? s->access[i] : s->flight[i - s->done].access;
         const struct access *a = k->accesses.item.data[number];
         for (int axis = 0; axis < a->rank; axis++) {
-            held[0] |= value_leaves(k, a->start[axis]);
-            held[1] |= k->exact ? value_at(k, a->start[axis])->sites : 0;
+            held[0] |= sync_value_leaves(k, a->start[axis]);
+            held[1] |= k->exact ? sync_value_at(k, a->start[axis])->sites : 0;
         }
     }
 }
 
 static bool is_input(const struct sync_check *k, int form)
 {
-    const struct value *v = value_at(k, form);
-    const struct atom *a = atom_at(k, v->atom[0]);
+    const struct value *v = sync_value_at(k, form);
+    const struct atom *a = sync_atom_at(k, v->atom[0]);
     return v->terms == 1 &&
            (a->kind == ATOM_PARAM || (a->kind == ATOM_LOAD && a->sym->storage == ST_VIEW));
 }
@@ -116,8 +116,8 @@ static void keep_connected(struct sync_check *k, const struct state *s, bool *de
         for (int i = 0; i < s->facts; i++)
             for (int j = 0; dead[i] && j < s->facts; j++) {
                 uint64_t a[2], b[2];
-                fact_key(k, &s->fact[i], a);
-                fact_key(k, &s->fact[j], b);
+                sync_fact_key(k, &s->fact[i], a);
+                sync_fact_key(k, &s->fact[j], b);
                 if (!dead[j] && ((a[0] & b[0]) || (a[1] & b[1]))) {
                     dead[i] = false;
                     again = true;
@@ -130,7 +130,7 @@ static void keep_connected(struct sync_check *k, const struct state *s, bool *de
             plain = plain && is_input(k, s->fact[i].form);
             group[count++] = s->fact[i];
         }
-    if (count && !plain && !facts_solve(k, group, count))
+    if (count && !plain && !sync_facts_solve(k, group, count))
         memset(dead, 0, sizeof *dead * (size_t)s->facts);
 }
 
@@ -144,7 +144,7 @@ static void facts_prune(struct sync_check *k, struct state *s, uint64_t live)
     held_by(k, s, held);
     for (int i = 0; i < s->facts; i++) {
         uint64_t key[2];
-        fact_key(k, &s->fact[i], key);
+        sync_fact_key(k, &s->fact[i], key);
         dead[i] = k->exact ? !(key[0] & (held[0] | live)) && !key[1]
                            : (key[0] & ~(held[0] | live)) || (key[1] & ~held[1]);
         any = any || dead[i];
@@ -161,7 +161,7 @@ static void facts_forget_far(const struct sync_check *k, struct state *s)
 {
     for (int i = s->facts - 1; i >= 0; i--) {
         struct fact *f = &s->fact[i];
-        if (!value_at(k, f->form)->sites)
+        if (!sync_value_at(k, f->form)->sites)
             continue;
         f->low = f->low > k->code.reach    ? k->code.reach
                  : f->low < -k->code.reach ? FACT_NONE
@@ -179,9 +179,9 @@ enum { RETURNS = 1, RETURNS_NEVER };
 /* Marks the atoms of a value that the state holds, and those that they are made of. */
 static void mark_held(struct sync_check *k, int v)
 {
-    const struct value *x = value_at(k, v);
+    const struct value *x = sync_value_at(k, v);
     for (int i = 0; i < x->terms; i++) {
-        const struct atom *a = atom_at(k, x->atom[i]);
+        const struct atom *a = sync_atom_at(k, x->atom[i]);
         bool made = atom_is_made(a);
         if (k->returns.data[x->atom[i]] == RETURNS)
             continue;
@@ -195,10 +195,10 @@ static void mark_held(struct sync_check *k, int v)
  * return. */
 static bool may_return(struct sync_check *k, int v, int earliest)
 {
-    const struct value *x = value_at(k, v);
+    const struct value *x = sync_value_at(k, v);
     bool all = true;
     for (int i = 0; i < x->terms && all; i++) {
-        const struct atom *a = atom_at(k, x->atom[i]);
+        const struct atom *a = sync_atom_at(k, x->atom[i]);
         int *known = &k->returns.data[x->atom[i]];
         bool made = atom_is_made(a);
         if (!*known) {
@@ -243,7 +243,7 @@ static void give_up_path(struct sync_check *k, const char *why)
         k->gave_up = why;
 }
 
-void state_touch(struct sync_check *k, struct state *s, int access)
+void sync_state_touch(struct sync_check *k, struct state *s, int access)
 {
     int at = s->done;
     while (at > 0 && s->access[at - 1] > access)
@@ -259,7 +259,7 @@ void state_touch(struct sync_check *k, struct state *s, int access)
     s->done++;
 }
 
-void state_launch(struct sync_check *k, struct state *s, int access)
+void sync_state_launch(struct sync_check *k, struct state *s, int access)
 {
     if (s->flights == MAX_FLIGHTS) {
         give_up_path(k, "too many copies under way");
@@ -296,14 +296,14 @@ static void sort_flights(struct state *s)
     s->flights = count;
 }
 
-void state_commit(const struct sync_check *k, struct state *s)
+void sync_state_commit(const struct sync_check *k, struct state *s)
 {
     for (int i = 0; i < s->flights; i++)
         if (s->flight[i].age < k->code.deepest)
             s->flight[i].age++;
 }
 
-void state_wait(struct sync_check *k, struct state *s, int64_t groups)
+void sync_state_wait(struct sync_check *k, struct state *s, int64_t groups)
 {
     int left = 0;
     for (int i = 0; i < s->flights; i++) {
@@ -316,12 +316,12 @@ void state_wait(struct sync_check *k, struct state *s, int64_t groups)
         }
         struct access landed = *(const struct access *)k->accesses.item.data[f.access];
         landed.waited = 1;
-        state_touch(k, s, intern(&k->accesses, &landed, sizeof landed, NULL));
+        sync_state_touch(k, s, sync_intern(&k->accesses, &landed, sizeof landed, NULL));
     }
     s->flights = left;
 }
 
-void state_land(const struct sync_check *k, struct state *s, int tile)
+void sync_state_land(const struct sync_check *k, struct state *s, int tile)
 {
     int left = 0;
     for (int i = 0; i < s->flights; i++) {
@@ -341,23 +341,23 @@ static int access_renew(struct sync_check *k, int access, int site, bool known, 
     struct access a = *(const struct access *)k->accesses.item.data[access];
     bool changed = false;
     for (int i = 0; i < a.rank; i++) {
-        int start = value_renew(k, a.start[i], site, known, shift);
+        int start = sync_value_renew(k, a.start[i], site, known, shift);
         changed = changed || start != a.start[i];
         a.start[i] = start;
     }
     if (a.stored >= 0) {
-        int stored = value_renew(k, a.stored, site, known, shift);
+        int stored = sync_value_renew(k, a.stored, site, known, shift);
         changed = changed || stored != a.stored;
         a.stored = stored == k->top ? -1 : stored;
     }
-    return changed ? intern(&k->accesses, &a, sizeof a, NULL) : access;
+    return changed ? sync_intern(&k->accesses, &a, sizeof a, NULL) : access;
 }
 
 /* Settles bounds that move in every round. One bound grows weaker: it is removed when it says
  * little. The other grows stronger than any condition needs: it stays at a limit. */
 static void fact_settle(struct fact *f, int64_t change)
 {
-    int64_t far = mul_saturated(FAR_ROUNDS, change < 0 ? -change : change);
+    int64_t far = sync_mul_saturated(FAR_ROUNDS, change < 0 ? -change : change);
     if (change < 0) {
         f->low = f->low < 0 ? FACT_NONE : f->low;
         f->high = f->high < -far ? -far : f->high;
@@ -371,18 +371,18 @@ static void facts_renew(struct sync_check *k, struct state *s, int site, bool kn
 {
     for (int i = s->facts - 1; i >= 0; i--) {
         struct fact *f = &s->fact[i];
-        if (!(value_at(k, f->form)->sites >> (site & 63) & 1))
+        if (!(sync_value_at(k, f->form)->sites >> (site & 63) & 1))
             continue;
-        int moved = value_renew(k, f->form, site, known, shift);
+        int moved = sync_value_renew(k, f->form, site, known, shift);
         if (moved == k->top) {
             fact_remove(s, i);
             continue;
         }
-        int64_t change = -value_at(k, moved)->c; /* form = moved, which is form' - change */
-        f->low = add_saturated(f->low, change);
-        f->high = add_saturated(f->high, change);
+        int64_t change = -sync_value_at(k, moved)->c; /* form = moved, which is form' - change */
+        f->low = sync_add_saturated(f->low, change);
+        f->high = sync_add_saturated(f->high, change);
         fact_settle(f, change);
-        bool counter = value_at(k, f->form)->terms == 1;
+        bool counter = sync_value_at(k, f->form)->terms == 1;
         if (f->residue >= 0 && counter && f->residue + change >= 0 && k->code.modulus)
             f->residue = (int)((f->residue + change) % k->code.modulus);
         else
@@ -390,19 +390,19 @@ static void facts_renew(struct sync_check *k, struct state *s, int site, bool kn
     }
 }
 
-void state_renew(struct sync_check *k, struct state *s, int site, bool known, int64_t shift)
+void sync_state_renew(struct sync_check *k, struct state *s, int site, bool known, int64_t shift)
 {
     if (known && shift == 0)
         return;
     for (size_t i = 0; i < k->code.slots.count; i++)
         if (s->slot[i] >= 0)
-            s->slot[i] = value_renew(k, s->slot[i], site, known, shift);
+            s->slot[i] = sync_value_renew(k, s->slot[i], site, known, shift);
     facts_renew(k, s, site, known, shift);
     int done = s->done, old[MAX_DONE];
     memcpy(old, s->access, sizeof old[0] * (size_t)done);
     s->done = 0;
     for (int i = 0; i < done; i++)
-        state_touch(k, s, access_renew(k, old[i], site, known, shift));
+        sync_state_touch(k, s, access_renew(k, old[i], site, known, shift));
     for (int i = 0; i < s->flights; i++)
         s->flight[i].access = access_renew(k, s->flight[i].access, site, known, shift);
 }
@@ -428,8 +428,8 @@ static bool ends_by_numbers(struct sync_check *k, struct state *s, const struct 
     if (!condition || loads(condition))
         return false;
     if (condition->type.varying) {
-        const struct value *v = value_at(k, eval_value(k, s, condition));
-        const int64_t *lanes = value_lanes_at(k, v);
+        const struct value *v = sync_value_at(k, eval_value(k, s, condition));
+        const int64_t *lanes = sync_value_lanes_at(k, v);
         for (int t = 0; lanes && t < k->threads; t++)
             if (lanes[t] == LANE_UNKNOWN)
                 return false;
@@ -450,15 +450,15 @@ static void relate_counter(struct sync_check *k, struct state *s, int wide, int6
     for (int i = 0; i < count; i++) {
         int64_t scale;
         int difference = sync_value_add(k, old[i].form, wide, -1);
-        if (value_at(k, old[i].form)->sites || difference == k->top)
+        if (sync_value_at(k, old[i].form)->sites || difference == k->top)
             continue;
-        int64_t low = sub_saturated(old[i].low, c), high = sub_saturated(old[i].high, c);
-        int form = value_form(k, difference, &scale);
+        int64_t low = sync_sub_saturated(old[i].low, c), high = sync_sub_saturated(old[i].high, c);
+        int form = sync_value_form(k, difference, &scale);
         if (scale == 1)
-            fact_add(k, s, form, low < 0 ? FACT_NONE : low, high);
+            sync_fact_add(k, s, form, low < 0 ? FACT_NONE : low, high);
         else if (scale == -1)
-            fact_add(k, s, form, high == FACT_MANY ? FACT_NONE : sub_saturated(0, high),
-                     low < 0 ? FACT_MANY : -low);
+            sync_fact_add(k, s, form, high == FACT_MANY ? FACT_NONE : sync_sub_saturated(0, high),
+                          low < 0 ? FACT_MANY : -low);
     }
     struct fact *f = fact_room(s, wide);
     if (!f)
@@ -473,12 +473,12 @@ static void widen_to_counter(struct sync_check *k, struct state *s, int slot)
 {
     struct atom a = {
         .kind = ATOM_WIDE, .dtype = DT_I64, .site = -1 - slot, .low = FACT_NONE, .high = FACT_MANY};
-    int wide = value_atom(k, &a);
-    struct value old = *value_at(k, s->slot[slot]);
+    int wide = sync_value_atom(k, &a);
+    struct value old = *sync_value_at(k, s->slot[slot]);
     bool moved = old.kind == VALUE_SUM && old.terms == 1 && old.factor[0] == 1 &&
-                 old.atom[0] == value_at(k, wide)->atom[0] && old.c < INT32_MAX &&
+                 old.atom[0] == sync_value_at(k, wide)->atom[0] && old.c < INT32_MAX &&
                  old.c > -INT32_MAX;
-    state_renew(k, s, a.site, moved, old.c);
+    sync_state_renew(k, s, a.site, moved, old.c);
     s->slot[slot] = wide;
     if (!moved && old.kind == VALUE_SUM && !old.terms)
         relate_counter(k, s, wide, old.c);
@@ -493,7 +493,7 @@ static void widen_slot(struct sync_check *k, struct state *s, int slot)
         s->slot[slot] = k->top;
         return;
     }
-    const struct value *v = value_at(k, s->slot[slot]);
+    const struct value *v = sync_value_at(k, s->slot[slot]);
     bool indexes = k->code.slots.data[slot].indexes;
     bool near = v->c < INDEX_LIMIT || v->c < k->code.modulus;
     switch (v->kind) {
@@ -506,7 +506,7 @@ static void widen_slot(struct sync_check *k, struct state *s, int slot)
         if (!indexes || v->terms || k->lanes.item.count > MANY_LANES)
             s->slot[slot] = k->top;
         break;
-    case VALUE_MODULAR: s->slot[slot] = value_modular(k, v->c % v->step, v->step); break;
+    case VALUE_MODULAR: s->slot[slot] = sync_value_modular(k, v->c % v->step, v->step); break;
     }
 }
 
@@ -519,11 +519,11 @@ static void skip_rounds(struct sync_check *k, struct state *s, int number)
     const struct loop *loop = &k->code.loops.data[number];
     int64_t now, left;
     int counter = s->slot[loop->counter], before = s->visits[number];
-    if (counter < 0 || !value_number(k, counter, &now) || now >= loop->bound)
+    if (counter < 0 || !sync_value_number(k, counter, &now) || now >= loop->bound)
         return;
     s->slot[loop->counter] = -1;
     s->visits[number] = 0;
-    int head = 1 + intern(&k->heads, k->blob, pack(k, s, s->pc), NULL);
+    int head = 1 + sync_intern(&k->heads, k->blob, pack(k, s, s->pc), NULL);
     left = (loop->bound - 1 - now) / loop->step;
     if (head == before && left > 0) {
         counter = sync_value_int(k, now + left * loop->step);
@@ -533,7 +533,7 @@ static void skip_rounds(struct sync_check *k, struct state *s, int number)
     s->visits[number] = head;
 }
 
-bool state_head(struct sync_check *k, struct state *s, int number)
+bool sync_state_head(struct sync_check *k, struct state *s, int number)
 {
     const struct loop *loop = &k->code.loops.data[number];
     bool ends = ends_by_numbers(k, s, loop->condition);
@@ -555,7 +555,7 @@ bool state_head(struct sync_check *k, struct state *s, int number)
 
 /* --- parking --- */
 
-void state_begin(struct sync_check *k, struct state *s)
+void sync_state_begin(struct sync_check *k, struct state *s)
 {
     *s = (struct state){0};
     for (size_t i = 0; i < k->code.slots.count; i++)
@@ -569,7 +569,7 @@ static int32_t *put(int32_t *to, const void *from, size_t count, size_t size)
     return to + count * size / sizeof *to;
 }
 
-void state_copy(const struct sync_check *k, struct state *to, const struct state *from)
+void sync_state_copy(const struct sync_check *k, struct state *to, const struct state *from)
 {
     to->pc = from->pc;
     to->unsure = from->unsure;
@@ -601,11 +601,11 @@ static size_t pack(struct sync_check *k, struct state *s, int pc)
     return (size_t)(to - k->blob) * sizeof *to;
 }
 
-void state_park(struct sync_check *k, struct state *s, int pc)
+void sync_state_park(struct sync_check *k, struct state *s, int pc)
 {
     bool is_new;
     size_t size = pack(k, s, pc);
-    intern(&k->states, k->blob, size, &is_new);
+    sync_intern(&k->states, k->blob, size, &is_new);
     k->stored += is_new ? size : 0;
     if (k->stored > k->store_limit)
         k->gave_up = "too many states";
@@ -617,7 +617,7 @@ static const int32_t *take(const int32_t *from, void *to, size_t count, size_t s
     return from + count * size / sizeof *from;
 }
 
-void state_load(const struct sync_check *k, int number, struct state *s)
+void sync_state_load(const struct sync_check *k, int number, struct state *s)
 {
     int32_t head[6];
     const int32_t *from = k->states.item.data[number];

@@ -9,7 +9,7 @@
 
 /* --- interning --- */
 
-void interner_init(struct interner *t, struct arena *a)
+void sync_interner_init(struct interner *t, struct arena *a)
 {
     *t = (struct interner){.arena = a, .slots = 64};
     t->slot = arena_array(a, uint32_t, t->slots);
@@ -49,7 +49,7 @@ static void interner_grow(struct interner *t)
     }
 }
 
-int intern(struct interner *t, const void *blob, size_t size, bool *is_new)
+int sync_intern(struct interner *t, const void *blob, size_t size, bool *is_new)
 {
     uint64_t h = hash_bytes(blob, size);
     size_t at = h & (t->slots - 1);
@@ -77,37 +77,37 @@ int intern(struct interner *t, const void *blob, size_t size, bool *is_new)
 
 void sync_values_init(struct sync_check *k)
 {
-    interner_init(&k->values, k->arena);
-    interner_init(&k->atoms, k->arena);
-    interner_init(&k->lanes, k->arena);
-    interner_init(&k->lane_ops, k->arena);
+    sync_interner_init(&k->values, k->arena);
+    sync_interner_init(&k->atoms, k->arena);
+    sync_interner_init(&k->lanes, k->arena);
+    sync_interner_init(&k->lane_ops, k->arena);
     struct value top = {.kind = VALUE_TOP, .lanes = -1};
     for (int i = 0; i < 3; i++)
         k->thread_values[i] = -1;
     k->lane_scratch = arena_array(k->arena, int64_t, k->threads);
-    k->top = intern(&k->values, &top, sizeof top, NULL);
+    k->top = sync_intern(&k->values, &top, sizeof top, NULL);
     k->zero = sync_value_int(k, 0);
     k->one = sync_value_int(k, 1);
 }
 
-const struct value *value_at(const struct sync_check *k, int v)
+const struct value *sync_value_at(const struct sync_check *k, int v)
 {
     return k->values.item.data[v];
 }
 
-const struct atom *atom_at(const struct sync_check *k, int a)
+const struct atom *sync_atom_at(const struct sync_check *k, int a)
 {
     return k->atoms.item.data[a];
 }
 
-const int64_t *value_lanes_at(const struct sync_check *k, const struct value *v)
+const int64_t *sync_value_lanes_at(const struct sync_check *k, const struct value *v)
 {
     return v->kind == VALUE_LANES ? k->lanes.item.data[v->lanes] : NULL;
 }
 
-bool value_number(const struct sync_check *k, int v, int64_t *out)
+bool sync_value_number(const struct sync_check *k, int v, int64_t *out)
 {
-    const struct value *x = value_at(k, v);
+    const struct value *x = sync_value_at(k, v);
     if (x->kind != VALUE_SUM || x->terms)
         return false;
     *out = x->c;
@@ -118,18 +118,18 @@ int sync_value_int(struct sync_check *k, int64_t c)
 {
     int *recent = &k->recent_int[(uint64_t)c % RECENT_INTS];
     int64_t number;
-    if (*recent && value_number(k, *recent, &number) && number == c)
+    if (*recent && sync_value_number(k, *recent, &number) && number == c)
         return *recent;
     struct value v = {.kind = VALUE_SUM, .lanes = -1, .c = c};
-    return *recent = intern(&k->values, &v, sizeof v, NULL);
+    return *recent = sync_intern(&k->values, &v, sizeof v, NULL);
 }
 
-int value_modular(struct sync_check *k, int64_t c, int64_t step)
+int sync_value_modular(struct sync_check *k, int64_t c, int64_t step)
 {
     if (c < 0 || step < 1)
         return k->top;
     struct value v = {.kind = VALUE_MODULAR, .lanes = -1, .c = c, .step = step};
-    return intern(&k->values, &v, sizeof v, NULL);
+    return sync_intern(&k->values, &v, sizeof v, NULL);
 }
 
 /* --- leaves: few bits, which several may share --- */
@@ -175,16 +175,16 @@ uint64_t expr_leaves(const struct sync_check *k, const struct expr *e)
     return leaves_below(k->kernel, e);
 }
 
-uint64_t value_leaves(const struct sync_check *k, int v)
+uint64_t sync_value_leaves(const struct sync_check *k, int v)
 {
     uint64_t leaves = 0;
-    const struct value *x = value_at(k, v);
+    const struct value *x = sync_value_at(k, v);
     for (int i = 0; i < x->terms; i++)
-        leaves |= atom_at(k, x->atom[i])->leaves;
+        leaves |= sync_atom_at(k, x->atom[i])->leaves;
     return leaves;
 }
 
-int value_atom(struct sync_check *k, struct atom *a)
+int sync_value_atom(struct sync_check *k, struct atom *a)
 {
     a->sites = 0;
     if (a->kind == ATOM_FRESH || a->kind == ATOM_WIDE)
@@ -194,17 +194,17 @@ int value_atom(struct sync_check *k, struct atom *a)
                 : a->kind == ATOM_LOAD  ? view_leaf(a->sym)
                                         : 0;
     for (int i = 0; atom_is_made(a) && i < a->count; i++) {
-        a->sites |= value_at(k, a->arg[i])->sites;
-        a->leaves |= value_leaves(k, a->arg[i]);
+        a->sites |= sync_value_at(k, a->arg[i])->sites;
+        a->leaves |= sync_value_leaves(k, a->arg[i]);
     }
     struct value v = {.kind = VALUE_SUM, .terms = 1, .lanes = -1, .sites = a->sites};
-    v.atom[0] = intern(&k->atoms, a, sizeof *a, NULL);
+    v.atom[0] = sync_intern(&k->atoms, a, sizeof *a, NULL);
     v.factor[0] = 1;
     while (k->made_at.count <= (size_t)v.atom[0])
         vec_push(k->arena, &k->made_at, 0);
     int *made = &k->made_at.data[v.atom[0]];
     *made = k->at > *made ? k->at : *made;
-    return intern(&k->values, &v, sizeof v, NULL);
+    return sync_intern(&k->values, &v, sizeof v, NULL);
 }
 
 /* Returns v with lanes from `lanes`, which include c. If all are equal, it is a sum. */
@@ -224,12 +224,12 @@ static int with_lanes(struct sync_check *k, struct value *v, const int64_t *lane
     } else {
         v->kind = VALUE_LANES;
         v->c = 0;
-        v->lanes = intern(&k->lanes, lanes, sizeof *lanes * (size_t)k->threads, NULL);
+        v->lanes = sync_intern(&k->lanes, lanes, sizeof *lanes * (size_t)k->threads, NULL);
     }
-    return intern(&k->values, v, sizeof *v, NULL);
+    return sync_intern(&k->values, v, sizeof *v, NULL);
 }
 
-int value_from_lanes(struct sync_check *k, const int64_t *lanes)
+int sync_value_from_lanes(struct sync_check *k, const int64_t *lanes)
 {
     struct value v = {.lanes = -1};
     return with_lanes(k, &v, lanes);
@@ -243,7 +243,7 @@ int sync_value_thread(struct sync_check *k, int axis)
     int x = k->kernel->threads[0], y = k->kernel->threads[1] > 0 ? k->kernel->threads[1] : 1;
     for (int t = 0; t < k->threads; t++)
         lanes[t] = axis == 0 ? t % x : axis == 1 ? t / x % y : t / x / y;
-    return k->thread_values[axis] = value_from_lanes(k, lanes);
+    return k->thread_values[axis] = sync_value_from_lanes(k, lanes);
 }
 
 /* The key of an op on lanes. Such ops take long, and loops repeat the same ones. */
@@ -255,7 +255,7 @@ struct lane_op {
 /* Returns the place of the result; if *is_new, the caller puts the result there. */
 static int *lane_result(struct sync_check *k, struct lane_op key, bool *is_new)
 {
-    int number = intern(&k->lane_ops, &key, sizeof key, is_new);
+    int number = sync_intern(&k->lane_ops, &key, sizeof key, is_new);
     if (*is_new)
         vec_push(k->arena, &k->lane_results, -1);
     return &k->lane_results.data[number];
@@ -263,7 +263,7 @@ static int *lane_result(struct sync_check *k, struct lane_op key, bool *is_new)
 
 /* --- sums --- */
 
-int64_t add_saturated(int64_t a, int64_t b)
+int64_t sync_add_saturated(int64_t a, int64_t b)
 {
     if (a == FACT_NONE || a == FACT_MANY)
         return a;
@@ -273,12 +273,13 @@ int64_t add_saturated(int64_t a, int64_t b)
     return sum;
 }
 
-int64_t sub_saturated(int64_t a, int64_t b)
+int64_t sync_sub_saturated(int64_t a, int64_t b)
 {
-    return b == INT64_MIN ? add_saturated(add_saturated(a, INT64_MAX), 1) : add_saturated(a, -b);
+    return b == INT64_MIN ? sync_add_saturated(sync_add_saturated(a, INT64_MAX), 1)
+                          : sync_add_saturated(a, -b);
 }
 
-int64_t mul_saturated(int64_t a, int64_t b)
+int64_t sync_mul_saturated(int64_t a, int64_t b)
 {
     int64_t product;
     if (!__builtin_mul_overflow(a, b, &product))
@@ -321,7 +322,7 @@ static uint64_t sites_of(const struct sync_check *k, const struct value *v)
 {
     uint64_t sites = 0;
     for (int i = 0; i < v->terms; i++)
-        sites |= atom_at(k, v->atom[i])->sites;
+        sites |= sync_atom_at(k, v->atom[i])->sites;
     return sites;
 }
 
@@ -329,7 +330,7 @@ static uint64_t sites_of(const struct sync_check *k, const struct value *v)
 static const int64_t *add_lanes(struct sync_check *k, const struct value *a, const struct value *b,
                                 int64_t sign)
 {
-    const int64_t *la = value_lanes_at(k, a), *lb = value_lanes_at(k, b);
+    const int64_t *la = sync_value_lanes_at(k, a), *lb = sync_value_lanes_at(k, b);
     if (!la && !lb)
         return NULL;
     int64_t *sum = k->lane_scratch;
@@ -343,7 +344,7 @@ static const int64_t *add_lanes(struct sync_check *k, const struct value *a, con
 
 static int add_values(struct sync_check *k, int va, int vb, int64_t sign)
 {
-    const struct value *pa = value_at(k, va), *pb = value_at(k, vb);
+    const struct value *pa = sync_value_at(k, va), *pb = sync_value_at(k, vb);
     if (pa->kind == VALUE_TOP || pb->kind == VALUE_TOP)
         return k->top;
     if (large(pa->c) || large(pb->c))
@@ -351,14 +352,14 @@ static int add_values(struct sync_check *k, int va, int vb, int64_t sign)
     if (vb == k->zero)
         return va;
     int64_t x, y;
-    bool number_a = value_number(k, va, &x), number_b = value_number(k, vb, &y);
+    bool number_a = sync_value_number(k, va, &x), number_b = sync_value_number(k, vb, &y);
     if (number_a && number_b)
         return sync_value_int(k, x + sign * y);
     struct value a = *pa, b = *pb;
     if (a.kind == VALUE_MODULAR && number_b)
-        return value_modular(k, a.c + sign * b.c, a.step);
+        return sync_value_modular(k, a.c + sign * b.c, a.step);
     if (b.kind == VALUE_MODULAR && number_a && sign > 0)
-        return value_modular(k, a.c + b.c, b.step);
+        return sync_value_modular(k, a.c + b.c, b.step);
     if (a.kind == VALUE_MODULAR || b.kind == VALUE_MODULAR)
         return k->top;
 
@@ -373,19 +374,19 @@ static int add_values(struct sync_check *k, int va, int vb, int64_t sign)
                           .arg = {va, vb},
                           .low = FACT_NONE,
                           .high = FACT_MANY};
-        return value_atom(k, &op);
+        return sync_value_atom(k, &op);
     }
     v.sites = sites_of(k, &v);
     const int64_t *lanes = add_lanes(k, &a, &b, sign);
     if (lanes)
         return with_lanes(k, &v, lanes);
     v.c = a.c + sign * b.c;
-    return intern(&k->values, &v, sizeof v, NULL);
+    return sync_intern(&k->values, &v, sizeof v, NULL);
 }
 
 static bool is_lanes(const struct sync_check *k, int v)
 {
-    return value_at(k, v)->kind == VALUE_LANES;
+    return sync_value_at(k, v)->kind == VALUE_LANES;
 }
 
 int sync_value_add(struct sync_check *k, int a, int b, int64_t sign)
@@ -402,22 +403,23 @@ int sync_value_add(struct sync_check *k, int a, int b, int64_t sign)
 
 static int scale_value(struct sync_check *k, int a, int64_t factor)
 {
-    struct value v = *value_at(k, a);
+    struct value v = *sync_value_at(k, a);
     if (factor == 0)
         return k->zero;
     if (v.kind == VALUE_TOP || factor > INT32_MAX || factor < -INT32_MAX || v.c > INT32_MAX ||
         v.c < -(int64_t)INT32_MAX)
         return k->top;
     if (v.kind == VALUE_MODULAR)
-        return factor > 0 && v.step <= INT32_MAX ? value_modular(k, v.c * factor, v.step * factor)
-                                                 : k->top;
+        return factor > 0 && v.step <= INT32_MAX
+                   ? sync_value_modular(k, v.c * factor, v.step * factor)
+                   : k->top;
     for (int i = 0; i < v.terms; i++) {
         v.factor[i] *= factor; /* both are below 2^31 */
         if (v.factor[i] > INT32_MAX || v.factor[i] < -(int64_t)INT32_MAX)
             return k->top;
     }
     if (v.kind == VALUE_LANES) {
-        const int64_t *from = value_lanes_at(k, &v);
+        const int64_t *from = sync_value_lanes_at(k, &v);
         int64_t *lanes = k->lane_scratch;
         for (int t = 0; t < k->threads; t++) {
             bool known = from[t] != LANE_UNKNOWN && from[t] < INT32_MAX && from[t] > -INT32_MAX;
@@ -426,7 +428,7 @@ static int scale_value(struct sync_check *k, int a, int64_t factor)
         return with_lanes(k, &v, lanes);
     }
     v.c *= factor;
-    return intern(&k->values, &v, sizeof v, NULL);
+    return sync_intern(&k->values, &v, sizeof v, NULL);
 }
 
 static int value_scale(struct sync_check *k, int a, int64_t factor)
@@ -441,9 +443,9 @@ static int value_scale(struct sync_check *k, int a, int64_t factor)
     return *result;
 }
 
-int value_form(struct sync_check *k, int v, int64_t *scale)
+int sync_value_form(struct sync_check *k, int v, int64_t *scale)
 {
-    struct value x = *value_at(k, v);
+    struct value x = *sync_value_at(k, v);
     int64_t divisor = 0;
     for (int i = 0; i < x.terms; i++)
         divisor = greatest_common_divisor(divisor, x.factor[i]);
@@ -455,12 +457,12 @@ int value_form(struct sync_check *k, int v, int64_t *scale)
     x.lanes = -1;
     x.c = 0;
     *scale = divisor;
-    return intern(&k->values, &x, sizeof x, NULL);
+    return sync_intern(&k->values, &x, sizeof x, NULL);
 }
 
-int value_renew(struct sync_check *k, int v, int site, bool known, int64_t shift)
+int sync_value_renew(struct sync_check *k, int v, int site, bool known, int64_t shift)
 {
-    struct value x = *value_at(k, v);
+    struct value x = *sync_value_at(k, v);
     if (!(x.sites >> (site & 63) & 1))
         return v;
     if (!known)
@@ -468,11 +470,11 @@ int value_renew(struct sync_check *k, int v, int site, bool known, int64_t shift
     int64_t change = 0, part;
     uint64_t left = 0;
     for (int i = 0; i < x.terms; i++) {
-        const struct atom *a = atom_at(k, x.atom[i]);
+        const struct atom *a = sync_atom_at(k, x.atom[i]);
         if (a->kind == ATOM_WIDE && a->site == site)
             change = __builtin_mul_overflow(x.factor[i], shift, &part)
                          ? FACT_MANY
-                         : sub_saturated(change, part);
+                         : sync_sub_saturated(change, part);
         else
             left |= a->sites;
     }
@@ -530,8 +532,8 @@ static int op_each_lane(struct sync_check *k, enum op op, enum dtype t, const in
     const int64_t *from[3] = {NULL};
     int64_t c[3] = {0};
     for (int i = 0; i < count; i++) {
-        const struct value *v = value_at(k, args[i]);
-        from[i] = v->terms ? NULL : value_lanes_at(k, v);
+        const struct value *v = sync_value_at(k, args[i]);
+        from[i] = v->terms ? NULL : sync_value_lanes_at(k, v);
         c[i] = v->kind == VALUE_SUM && !v->terms ? v->c : LANE_UNKNOWN;
     }
     int64_t *lanes = k->lane_scratch;
@@ -549,7 +551,7 @@ static int op_each_lane(struct sync_check *k, enum op op, enum dtype t, const in
         else if (!op_numbers(op, t, x, count, &lanes[lane]))
             lanes[lane] = LANE_UNKNOWN;
     }
-    return value_from_lanes(k, lanes);
+    return sync_value_from_lanes(k, lanes);
 }
 
 static int op_lanes(struct sync_check *k, enum op op, enum dtype t, const int *args, int count)
@@ -578,7 +580,7 @@ static int op_modular(struct sync_check *k, enum op op, const struct value *x, i
     if (d < 1 || x->step % d)
         return k->top;
     if (op == OP_DIV)
-        return value_modular(k, x->c / d, x->step / d);
+        return sync_value_modular(k, x->c / d, x->step / d);
     if (op == OP_REM)
         return sync_value_int(k, x->c % d);
     return k->top;
@@ -593,17 +595,17 @@ static bool op_sum(struct sync_check *k, enum op op, const int *args, int *out)
     case OP_SUB: *out = sync_value_add(k, args[0], args[1], -1); return true;
     case OP_NEG: *out = value_scale(k, args[0], -1); return true;
     case OP_MUL:
-        if (value_number(k, args[1], &c)) {
+        if (sync_value_number(k, args[1], &c)) {
             *out = value_scale(k, args[0], c);
             return true;
         }
-        if (value_number(k, args[0], &c)) {
+        if (sync_value_number(k, args[0], &c)) {
             *out = value_scale(k, args[1], c);
             return true;
         }
         return false;
     case OP_SHL:
-        if (!value_number(k, args[1], &c) || c < 0 || c > 30)
+        if (!sync_value_number(k, args[1], &c) || c < 0 || c > 30)
             return false;
         *out = value_scale(k, args[0], INT64_C(1) << c);
         return true;
@@ -633,14 +635,14 @@ static int op_atom(struct sync_check *k, enum op op, enum dtype t, const int *ar
     }
     for (int i = 0; i < count; i++)
         a.arg[i] = args[i];
-    return value_atom(k, &a);
+    return sync_value_atom(k, &a);
 }
 
-int value_wrapped(struct sync_check *k, enum op op, enum dtype t, const int *args, int count)
+int sync_value_wrapped(struct sync_check *k, enum op op, enum dtype t, const int *args, int count)
 {
     bool lanes = false, terms = false, unknown = false;
     for (int i = 0; i < count; i++) {
-        const struct value *v = value_at(k, args[i]);
+        const struct value *v = sync_value_at(k, args[i]);
         lanes = lanes || v->kind == VALUE_LANES;
         terms = terms || v->terms;
         unknown = unknown || v->kind == VALUE_TOP || v->kind == VALUE_MODULAR;
@@ -649,18 +651,18 @@ int value_wrapped(struct sync_check *k, enum op op, enum dtype t, const int *arg
         return k->top;
     if (lanes)
         return op_lanes(k, op, t, args, count);
-    return terms ? op_atom(k, op, t, args, count) : value_op(k, op, t, args, count);
+    return terms ? op_atom(k, op, t, args, count) : sync_value_op(k, op, t, args, count);
 }
 
-int value_op(struct sync_check *k, enum op op, enum dtype t, const int *args, int count)
+int sync_value_op(struct sync_check *k, enum op op, enum dtype t, const int *args, int count)
 {
     bool numbers = true, lanes = false, unknown = false;
     int64_t x[3] = {0}, c;
     if (count < 1 || count > 3)
         return k->top;
     for (int i = 0; i < count; i++) {
-        const struct value *v = value_at(k, args[i]);
-        numbers = numbers && value_number(k, args[i], &x[i]);
+        const struct value *v = sync_value_at(k, args[i]);
+        numbers = numbers && sync_value_number(k, args[i], &x[i]);
         lanes = lanes || v->kind == VALUE_LANES;
         unknown = unknown || v->kind == VALUE_TOP || v->kind == VALUE_MODULAR;
     }
@@ -671,8 +673,8 @@ int value_op(struct sync_check *k, enum op op, enum dtype t, const int *args, in
         return out;
     if ((op == OP_MIN || op == OP_MAX) && args[0] == args[1])
         return args[0];
-    const struct value *first = value_at(k, args[0]);
-    if (first->kind == VALUE_MODULAR && count == 2 && value_number(k, args[1], &c))
+    const struct value *first = sync_value_at(k, args[0]);
+    if (first->kind == VALUE_MODULAR && count == 2 && sync_value_number(k, args[1], &c))
         return op_modular(k, op, first, c);
     if (lanes && !dtype_is_float(t))
         return op_lanes(k, op, t, args, count);

@@ -218,7 +218,7 @@ struct stmt {
     bool is_do;                    /* WHILE */
     bool added;                    /* by the compiler; printed with a comment */
     bool
-        uncredited; /* EFFECT of an op that may_be_uncredited(): `sync() added`. It is executed, but
+        uncredited; /* EFFECT of an op that stmt_may_be_uncredited(): `sync() added`. It is executed, but
                       * the static check does not count it as the program's own. */
     bool divergent; /* set by variance: only some threads of the block may come here */
     const struct inlining *inlined; /* the call that it came from; NULL: none */
@@ -318,7 +318,7 @@ struct line {
 /* Returns the lines of a tile along an axis; -1: all elements are one line. */
 struct line type_line(const struct type *t, int axis);
 /* Returns the number of the first element of a line. */
-int64_t line_first(const struct line *l, int64_t line);
+int64_t type_line_first(const struct line *l, int64_t line);
 /* Broadcasts two shapes as NumPy does, right-aligned. Returns false if they do not fit.
  * EXTENT_RUNTIME fits any extent. */
 bool type_broadcast(const struct type *a, const struct type *b, struct type *out);
@@ -376,12 +376,12 @@ bool expr_has_atomic(const struct expr *e);
  * block. */
 bool stmt_arrives(const struct stmt *s);
 /* Returns true for sync, async_commit, async_wait and fence_async: `added` may follow their calls. */
-bool may_be_uncredited(enum op op);
+bool stmt_may_be_uncredited(enum op op);
 /* Returns the factor of a product in the background without its conversion from an 8-bit type: such products
  * have factors of two types. */
-const struct expr *unconverted_factor(const struct expr *factor);
+const struct expr *expr_unconverted_factor(const struct expr *factor);
 /* Returns true if the product in the background multiplies 8-bit floats, whose units keep fewer bits of the sums. */
-bool product_is_small(const struct stmt *s);
+bool expr_product_is_small(const struct stmt *s);
 /* Returns the most elements of k over which such a product of the kernel sums in its unit's bits: INT64_MAX for all of k; 0 if there
  * is none. */
 int64_t kernel_unit_terms(const struct kernel *k);
@@ -405,7 +405,7 @@ void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **ro
                       void *user);
 
 /* Calls visit on each expression of s itself, not of its body, operands before their parent. */
-void statement_expressions(struct stmt *s, void (*visit)(void *user, struct expr **at), void *user);
+void stmt_own_expressions(struct stmt *s, void (*visit)(void *user, struct expr **at), void *user);
 
 /* Returns true if the kernel reads or writes through the view. Uses in `ensures` do not count. */
 bool kernel_uses(const struct kernel *k, const struct sym *view);

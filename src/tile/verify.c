@@ -85,7 +85,7 @@ static bool check_async(struct verifier *v, const struct stmt *s)
 static bool check_promoted(struct verifier *v, const struct stmt *s)
 {
     return verifier_check(v, s->value,
-                          s->promoted == 0 || (product_is_small(s) &&
+                          s->promoted == 0 || (expr_product_is_small(s) &&
                                                (s->promoted == SUM_IN_UNIT ||
                                                 (s->promoted > 0 && s->promoted % SUM_STEP == 0))),
                           "these sums have no such promotion");
@@ -181,7 +181,7 @@ static bool check_statement(struct verifier *v, const struct stmt *s, bool top)
     case STMT_EFFECT:
         v->whole = s->value;
         return verifier_expr(v, s->value, true) &&
-               verifier_check(v, s->value, !s->uncredited || may_be_uncredited(s->value->op),
+               verifier_check(v, s->value, !s->uncredited || stmt_may_be_uncredited(s->value->op),
                               "an op that cannot be `added`");
     case STMT_IF:
         return check_condition(v, s->condition) && check_body(v, s->body) &&

@@ -43,7 +43,7 @@ bool stmt_arrives(const struct stmt *s)
            s->value->op == OP_ARRIVE;
 }
 
-bool may_be_uncredited(enum op op)
+bool stmt_may_be_uncredited(enum op op)
 {
     return op == OP_SYNC || op == OP_ASYNC_COMMIT || op == OP_ASYNC_WAIT || op == OP_FENCE_ASYNC;
 }
@@ -167,22 +167,22 @@ bool kernel_uses(const struct kernel *k, const struct sym *view)
     return m.count > 0;
 }
 
-const struct expr *unconverted_factor(const struct expr *factor)
+const struct expr *expr_unconverted_factor(const struct expr *factor)
 {
     bool converts = factor->op == OP_CAST && dtype_table[factor->args[0]->type.dtype].bits == 8;
     return converts ? factor->args[0] : factor;
 }
 
-bool product_is_small(const struct stmt *s)
+bool expr_product_is_small(const struct stmt *s)
 {
-    return is_byte_float(unconverted_factor(s->value->args[0])->type.dtype) &&
-           is_byte_float(unconverted_factor(s->value->args[1])->type.dtype);
+    return is_byte_float(expr_unconverted_factor(s->value->args[0])->type.dtype) &&
+           is_byte_float(expr_unconverted_factor(s->value->args[1])->type.dtype);
 }
 
 static void note_unit_terms(void *user, struct stmt *s)
 {
     int64_t *most = user;
-    if (!s->in_background || !product_is_small(s))
+    if (!s->in_background || !expr_product_is_small(s))
         return;
     int64_t k = s->promoted == SUM_IN_UNIT ? INT64_MAX : s->promoted ? s->promoted : SUM_PROMOTED;
     *most = k > *most ? k : *most;
@@ -227,7 +227,7 @@ static void walk_root(void *user, struct expr **root, bool is_target)
     expr_walk(root, w->visit, w->user);
 }
 
-void statement_expressions(struct stmt *s, void (*visit)(void *user, struct expr **at), void *user)
+void stmt_own_expressions(struct stmt *s, void (*visit)(void *user, struct expr **at), void *user)
 {
     struct walk w = {visit, user};
     stmt_expressions(s, walk_root, &w);

@@ -25,14 +25,14 @@ struct size_range {
 /* Returns the range of sizes that share results with v. A static has that value alone, because
  * the program is compiled for it; other sizes go up to the next power of two, with multiples of
  * 16 (which compile to another program) in a range of their own. */
-struct size_range size_range_of(int64_t v, bool is_static);
+struct size_range tune_size_range_of(int64_t v, bool is_static);
 /* Adds "m=4096..8191/16", after a comma if the text is not empty. */
-void size_range_add(struct text *out, const char *name, struct size_range r);
+void tune_size_range_add(struct text *out, const char *name, struct size_range r);
 /* Reads one range and moves *at past it. Returns false if there is none or it is malformed. */
-bool size_range_read(const char **at, char *name, size_t room, struct size_range *out);
+bool tune_size_range_read(const char **at, char *name, size_t room, struct size_range *out);
 /* Returns the distance of two classes, given as texts: powers of two, summed over all sizes,
  * plus one for each size with another divisor. Returns a negative number if they have different
  * names or statics. */
-double shape_distance(const char *a, const char *b);
+double tune_shape_distance(const char *a, const char *b);
 
 #endif

@@ -10,7 +10,7 @@ enum {
     DIVISOR = 16
 }; /* multiples of 16 are a class of their own; those of 8 count as other numbers */
 
-struct size_range size_range_of(int64_t v, bool is_static)
+struct size_range tune_size_range_of(int64_t v, bool is_static)
 {
     if (is_static || v <= 0)
         return (struct size_range){v, v, 1};
@@ -20,7 +20,7 @@ struct size_range size_range_of(int64_t v, bool is_static)
     return (struct size_range){low, low - 1 + low, v % DIVISOR == 0 ? DIVISOR : 1};
 }
 
-void size_range_add(struct text *out, const char *name, struct size_range r)
+void tune_size_range_add(struct text *out, const char *name, struct size_range r)
 {
     text_printf(out, "%s%s=%" PRId64, out->length ? "," : "", name, r.low);
     if (r.high != r.low)
@@ -29,7 +29,7 @@ void size_range_add(struct text *out, const char *name, struct size_range r)
         text_printf(out, "/%d", r.divisor);
 }
 
-bool size_range_read(const char **at, char *name, size_t room, struct size_range *out)
+bool tune_size_range_read(const char **at, char *name, size_t room, struct size_range *out)
 {
     const char *equals = strchr(*at, '=');
     if (!equals || (size_t)(equals - *at) >= room)
@@ -51,7 +51,7 @@ bool size_range_read(const char **at, char *name, size_t room, struct size_range
     return true;
 }
 
-double shape_distance(const char *a, const char *b)
+double tune_shape_distance(const char *a, const char *b)
 {
     double distance = 0;
     while (*a && *b) {
@@ -63,8 +63,8 @@ double shape_distance(const char *a, const char *b)
             b += length + (b[length] == ',');
             continue;
         }
-        if (!size_range_read(&a, x_name, sizeof x_name, &x) ||
-            !size_range_read(&b, y_name, sizeof y_name, &y) || strcmp(x_name, y_name) != 0)
+        if (!tune_size_range_read(&a, x_name, sizeof x_name, &x) ||
+            !tune_size_range_read(&b, y_name, sizeof y_name, &y) || strcmp(x_name, y_name) != 0)
             return -1;
         if (x.low > 0 && y.low > 0)
             distance += fabs(log2((double)x.low) - log2((double)y.low));

@@ -25,7 +25,7 @@ static void look_up_all(struct arena *a, const struct elf_file *f)
 {
     enum { MOST = 16, STEPS = 4 };
     struct dwarf_sections s;
-    program_debug_sections(a, f, &s);
+    driver_program_debug_sections(a, f, &s);
     for (size_t i = 0; f->symbols && i < f->count && i < MOST; i++)
         for (uint64_t k = 0; k < STEPS; k++)
             look_up(a, &s, f->symbols[i].st_value + k * (f->symbols[i].st_size / STEPS));

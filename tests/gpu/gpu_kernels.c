@@ -429,7 +429,7 @@ static void add_file(const char *path)
     for (int i = 0; i < tw_module_kernel_count(m); i++) {
         if (tw_kernel_for_target(tw_module_kernel_at(m, i), target, &k) != TW_OK)
             die(path);
-        if (!kernel_takes_target(k)) { /* Hopper's kernels on another GPU */
+        if (!modules_kernel_takes_target(k)) { /* Hopper's kernels on another GPU */
             printf("left out: %s:%s\n", path, tw_kernel_name(k));
             continue;
         }

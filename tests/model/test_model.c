@@ -31,7 +31,7 @@ static int tear_down(void **state)
 
 static double teraflops(const char *name, int (*rate)(const struct gpu *), bool tensor)
 {
-    const struct gpu *g = gpu_find(name);
+    const struct gpu *g = target_gpu_find(name);
     assert_non_null(g);
     return g->multiprocessors * 1e-6 * (tensor ? g->tensor_clock : g->clock) * rate(g);
 }
@@ -81,15 +81,15 @@ static void rates_are_the_data_sheets(void **state)
 static void gpus_are_found_by_name(void **state)
 {
     (void)state;
-    assert_string_equal(gpu_find("h200")->name, "H200 SXM");
-    assert_string_equal(gpu_find("NVIDIA GeForce RTX 4090")->name, "RTX 4090");
-    assert_string_equal(gpu_find("rtx 3060 laptop")->name, "RTX 3060 Laptop");
-    assert_null(gpu_find("h2"));
-    assert_null(gpu_find(""));
-    for (int i = 0; gpu_at(i); i++) {
-        const struct gpu *g = gpu_at(i);
-        assert_ptr_equal(gpu_find(g->name), g);
-        assert_int_equal(gpu_capability_of(g)->number, g->capability);
+    assert_string_equal(target_gpu_find("h200")->name, "H200 SXM");
+    assert_string_equal(target_gpu_find("NVIDIA GeForce RTX 4090")->name, "RTX 4090");
+    assert_string_equal(target_gpu_find("rtx 3060 laptop")->name, "RTX 3060 Laptop");
+    assert_null(target_gpu_find("h2"));
+    assert_null(target_gpu_find(""));
+    for (int i = 0; target_gpu_at(i); i++) {
+        const struct gpu *g = target_gpu_at(i);
+        assert_ptr_equal(target_gpu_find(g->name), g);
+        assert_int_equal(target_gpu_capability_of(g)->number, g->capability);
         assert_true(strlen(g->source) > 0 && g->l2[0] <= g->l2[1] && g->l2[1] <= g->l2[2]);
     }
 }
@@ -109,12 +109,12 @@ static void targets_are_found_by_capability(void **state)
     assert_false(target_runs_on(family, 110));
     assert_true(target_runs_on(target_for_gpu(80), 100));
     assert_false(target_runs_on(target_for_gpu(90), 80));
-    assert_true(gpu_has(90, TARGET_CLUSTERS) && !gpu_has(89, TARGET_CLUSTERS));
+    assert_true(target_number_has(90, TARGET_CLUSTERS) && !target_number_has(89, TARGET_CLUSTERS));
     assert_int_equal(target_most_shared(), 227 * 1024);
     /* a B200, and where 2048 threads are no more blocks than 1536, an RTX 5090 */
-    assert_int_equal(gpu_most_blocks(128), 148 * 16);
-    assert_int_equal(gpu_most_blocks(32), 148 * 32);
-    assert_int_equal(gpu_most_blocks(768), 170 * 2);
+    assert_int_equal(target_gpu_most_blocks(128), 148 * 16);
+    assert_int_equal(target_gpu_most_blocks(32), 148 * 32);
+    assert_int_equal(target_gpu_most_blocks(768), 170 * 2);
 }
 
 /* --- occupancy --- */
@@ -125,21 +125,21 @@ static void the_scarcest_resource_limits(void **state)
     struct occupancy_limits h200 = {132, 228 * 1024, 65536, 2048, 32};
     struct block_needs needs = {.registers = 32, .threads = 1024};
     struct occupancy o;
-    occupancy_find(&h200, &needs, &o);
+    model_occupancy_find(&h200, &needs, &o);
     assert_int_equal(o.blocks, 2);
     assert_int_equal(o.limiter, BY_THREADS);
     needs.registers = 33;
-    occupancy_find(&h200, &needs, &o);
+    model_occupancy_find(&h200, &needs, &o);
     assert_int_equal(o.blocks, 1);
     assert_int_equal(o.limiter, BY_REGISTERS);
     needs = (struct block_needs){.registers = 168, .threads = 128}; /* an H200 shows 3 */
-    occupancy_find(&h200, &needs, &o);
+    model_occupancy_find(&h200, &needs, &o);
     assert_int_equal(o.blocks, 3);
     needs.registers = 169;
-    occupancy_find(&h200, &needs, &o);
+    model_occupancy_find(&h200, &needs, &o);
     assert_int_equal(o.blocks, 2);
     needs = (struct block_needs){.registers = 32, .threads = 32, .shared = 113 * 1024};
-    occupancy_find(&h200, &needs, &o);
+    model_occupancy_find(&h200, &needs, &o);
     assert_int_equal(o.blocks, 2);
     assert_int_equal(o.limiter, BY_SHARED);
 }
@@ -151,19 +151,19 @@ static void the_least_recently_used_leaves(void **state)
     (void)state;
     struct lru c;
     bool found;
-    lru_init(&c, &arena, 3, 16);
+    model_lru_init(&c, &arena, 3, 16);
     for (uint64_t key = 1; key <= 3; key++)
-        lru_touch(&c, key, 1, &found);
-    lru_touch(&c, 1, 1, &found);
+        model_lru_touch(&c, key, 1, &found);
+    model_lru_touch(&c, 1, 1, &found);
     assert_true(found);
-    lru_touch(&c, 2, 1, &found)->mark = 1;
-    lru_touch(&c, 4, 1, &found); /* 3 leaves */
-    lru_touch(&c, 1, 1, &found);
+    model_lru_touch(&c, 2, 1, &found)->mark = 1;
+    model_lru_touch(&c, 4, 1, &found); /* 3 leaves */
+    model_lru_touch(&c, 1, 1, &found);
     assert_true(found);
-    lru_touch(&c, 3, 1, &found); /* 2 leaves */
+    model_lru_touch(&c, 3, 1, &found); /* 2 leaves */
     assert_false(found);
-    assert_true(lru_marked(&c) == 0);
-    lru_touch(&c, 2, 1, &found);
+    assert_true(model_lru_marked(&c) == 0);
+    model_lru_touch(&c, 2, 1, &found);
     assert_false(found);
 }
 
@@ -200,11 +200,11 @@ static void warps_share_lines_of_l1(void **state)
         add(b, w, line_of(2), 3, STREAM_PAST_L1);
         add(b, w, line_of(3 + (uint64_t)w), 15, STREAM_STORE);
     }
-    l1_replay(&arena, b, &(struct l1_share){1 << 16, 1, 0}, r);
+    model_l1_replay(&arena, b, &(struct l1_share){1 << 16, 1, 0}, r);
     assert_true(r->load_sectors == 10 && r->missed == 5);
     assert_true(r->past == 4 && r->stores == 8);
     assert_true(r->tags == 6);
-    l1_replay(&arena, b, &(struct l1_share){0, 1, 0}, r); /* no room for two lines */
+    model_l1_replay(&arena, b, &(struct l1_share){0, 1, 0}, r); /* no room for two lines */
     assert_true(r->missed == 5); /* in step, both read the same line at a time */
 }
 
@@ -224,17 +224,19 @@ static void what_all_blocks_load_stays_in_l1(void **state)
             add(blocks[i], 0, line_of(n) + 2 * other, 15, STREAM_STORE);
         }
     }
-    uint32_t common = l1_common(blocks[0], blocks[1]);
+    uint32_t common = model_l1_common(blocks[0], blocks[1]);
     assert_int_equal(common, 1);
-    l1_replay(&arena, blocks[0], &(struct l1_share){(LINES + LINES / 4) * GPU_LINE_BYTES, 4, 0}, r);
+    model_l1_replay(&arena, blocks[0],
+                    &(struct l1_share){(LINES + LINES / 4) * GPU_LINE_BYTES, 4, 0}, r);
     assert_true(r->missed == 2 * LINES * 4);
-    l1_replay(&arena, blocks[0],
-              &(struct l1_share){(LINES + LINES / 4) * GPU_LINE_BYTES, 4, common}, r);
+    model_l1_replay(&arena, blocks[0],
+                    &(struct l1_share){(LINES + LINES / 4) * GPU_LINE_BYTES, 4, common}, r);
     assert_true(r->missed == LINES * 4 && r->common == LINES * 4);
-    l1_replay(&arena, blocks[0], &(struct l1_share){GPU_LINE_BYTES, 1, common}, r); /* no room */
+    model_l1_replay(&arena, blocks[0], &(struct l1_share){GPU_LINE_BYTES, 1, common},
+                    r); /* no room */
     assert_true(r->missed == 2 * LINES * 4);
     add(blocks[1], 0, line_of(0), 1, STREAM_STORE);
-    assert_int_equal(l1_common(blocks[0], blocks[1]), 0);
+    assert_int_equal(model_l1_common(blocks[0], blocks[1]), 0);
 }
 
 static void barriers_keep_warps_in_step(void **state)
@@ -248,7 +250,7 @@ static void barriers_keep_warps_in_step(void **state)
             if (step % 2 == w)
                 add(b, w, line_of((uint64_t)step / 2), 15, STREAM_LOAD);
         }
-    l1_replay(&arena, b, &(struct l1_share){GPU_LINE_BYTES, 1, 0}, r);
+    model_l1_replay(&arena, b, &(struct l1_share){GPU_LINE_BYTES, 1, 0}, r);
     assert_true(r->load_sectors == 32 && r->missed == 16);
 }
 
@@ -276,16 +278,16 @@ static void blocks_share_what_l2_holds(void **state)
     struct l2_result r;
     const double each = 16 * TIME_SLICES;
     find_grid(&g, 1e9, 1, 1);
-    l2_replay(&arena, &g, &r);
+    model_l2_replay(&arena, &g, &r);
     assert_true(r.read == 2 * each); /* each array once */
     find_grid(&g, 40, 1, 1);         /* a wave is a row: A once, B again for each row */
-    l2_replay(&arena, &g, &r);
+    model_l2_replay(&arena, &g, &r);
     assert_true(r.read == each + 16 * each);
     find_grid(&g, 40, 2, 0.5); /* two rows in step share B */
-    l2_replay(&arena, &g, &r);
+    model_l2_replay(&arena, &g, &r);
     assert_true(r.read == each + 8 * each);
     find_grid(&g, 40, 2, 0.9); /* the older block goes first: they do not share */
-    l2_replay(&arena, &g, &r);
+    model_l2_replay(&arena, &g, &r);
     assert_true(r.read > each + 12 * each);
 }
 
@@ -306,10 +308,10 @@ static void blocks_share_their_own_pieces(void **state)
             vec_push(&arena, &g.own[b][s].list, tile);
         }
     g.own_arrays = 3; /* both arrays of the grid are read by own pieces alone */
-    l2_replay(&arena, &g, &r);
+    model_l2_replay(&arena, &g, &r);
     assert_true(r.read == 3.0 * TIME_SLICES);
     g.own_arrays = 2; /* the first array is read by its pieces, too */
-    l2_replay(&arena, &g, &r);
+    model_l2_replay(&arena, &g, &r);
     assert_true(r.read == 4.0 * TIME_SLICES);
 }
 
@@ -326,7 +328,7 @@ static void what_is_stored_is_written(void **state)
         g.copies = 2;
         for (int s = 0; s < TIME_SLICES; s++)
             g.pieces[0][s][0].stored = g.pieces[0][s][0].loaded;
-        l2_replay(&arena, &g, &r);
+        model_l2_replay(&arena, &g, &r);
         assert_true(r.written + r.left == each && (r.written > 0) == (i == 1));
         assert_true(r.stored == 16 * each);
     }
@@ -341,11 +343,11 @@ static void long_grids_go_on_as_they_began(void **state)
     const double each = 16 * TIME_SLICES, rows = 1 << 16;
     find_grid(&g, 40, 1, 1);
     g.extent[1] = 1 << 16;
-    l2_replay(&arena, &g, &r);
+    model_l2_replay(&arena, &g, &r);
     assert_true(fabs(r.read / (rows * TIME_SLICES + rows * each) - 1) < 0.001);
     find_grid(&g, 1e9, 1, 1); /* data read at the beginning remains */
     g.extent[1] = 1 << 16;
-    l2_replay(&arena, &g, &r);
+    model_l2_replay(&arena, &g, &r);
     assert_true(fabs(r.read / (rows * TIME_SLICES + each) - 1) < 0.001);
 }
 
@@ -365,7 +367,7 @@ static void long_copies_write_all_that_l2_cannot_hold(void **state)
         memset(g.pieces, 0, sizeof *g.pieces);
         g.pieces[0][0][0] = (struct l2_piece){.base = 1, .step = {1}, .loaded = 1};
         g.pieces[0][1][1] = (struct l2_piece){.base = 1 << 24, .step = {1}, .stored = 1};
-        l2_replay(&arena, &g, &r);
+        model_l2_replay(&arena, &g, &r);
         assert_true(fabs(r.read / blocks - 1) < 0.001);
         assert_true(fabs((r.written + r.left) / blocks - 1) < 0.001);
         assert_true(fabs(r.left / (room / (1 + copies)) - 1) < 0.001);

@@ -151,28 +151,28 @@ static void roles_share_their_steps(void **state)
 static void time_grows_with_work(void **state)
 {
     (void)state;
-    const struct gpu *g = gpu_find("h200");
-    struct block_rates r = block_rates_of(g, UNIT_F16, false);
+    const struct gpu *g = target_gpu_find("h200");
+    struct block_rates r = model_block_rates_of(g, UNIT_F16, false);
     struct launch_work w = {132, 1, 1e8, 1e6, 0, 100, 0, 1e8, 0, 0};
-    double before = block_time(&r, &w);
+    double before = model_block_time(&r, &w);
     w.blocks = 133;
-    assert_true(block_time(&r, &w) > 1.5 * before);
+    assert_true(model_block_time(&r, &w) > 1.5 * before);
     w.blocks = 132;
     for (double *x = &w.flops; x <= &w.bytes; x++) {
         double kept = *x;
         *x = kept * 10 + 1e3;
-        assert_true(block_time(&r, &w) >= before);
+        assert_true(model_block_time(&r, &w) >= before);
         *x = kept;
     }
     /* 4096^3 in f16 by tiles of 128 x 128: 0.27 to 0.32 ms on an H200. */
     w = (struct launch_work){1024, 2, 2.0 * 128 * 128 * 4096, 2.0 * 256 * 4096, 0, 128, 0, 1e8,
                              0,    0};
-    assert_in_range((int64_t)(1e6 * block_time(&r, &w)), 200, 400);
+    assert_in_range((int64_t)(1e6 * model_block_time(&r, &w)), 200, 400);
     /* One block of those has all the work: the others do not shorten its time. */
-    before = block_time(&r, &w);
+    before = model_block_time(&r, &w);
     w.most_flops = 1024 * w.flops;
-    assert_true(block_time(&r, &w) > 2 * before);
-    assert_true(block_rates_of(g, UNIT_FMA, false).flops < 70e12);
+    assert_true(model_block_time(&r, &w) > 2 * before);
+    assert_true(model_block_rates_of(g, UNIT_FMA, false).flops < 70e12);
 }
 
 int main(void)

@@ -105,7 +105,7 @@ static void share(struct shared_product *p, const struct routine_set *set, struc
 static void take_part(void *product, int index)
 {
     (void)index;
-    help_with_product(product, NULL);
+    exec_help_with_product(product, NULL);
 }
 
 /* Products are added to sums, so a panel that is taken twice, or not at all, changes the result. */
@@ -129,10 +129,10 @@ static void each_panel_is_taken_once(void **state)
             fill(got);
             share(&product, set, got, M);
             if (round == 0)
-                assert_true(help_with_product(&product, NULL));
+                assert_true(exec_help_with_product(&product, NULL));
             else
                 platform_pool_run(pool, 4, take_part, &product);
-            assert_false(help_with_product(&product, NULL));
+            assert_false(exec_help_with_product(&product, NULL));
             assert_int_equal(product.helpers, 0);
             if (memcmp(got->c, want->c, sizeof got->c) != 0)
                 fail_msg("%s: other sums, round %d", set->name, round);
@@ -160,14 +160,14 @@ static void own_or_help(void *owner, int index)
 {
     struct owner *o = owner;
     while (index > 0 && !atomic_load(&o->ended))
-        help_with_product(&o->product, NULL);
+        exec_help_with_product(&o->product, NULL);
     for (int i = 0; index == 0 && i < PRODUCTS; i++) {
         size_t rows = 1 + (size_t)(i % M);
         float first = (float)(i % 7);
         for (size_t x = 0; x < M * N; x++)
             o->got->c[x] = first;
         share(&o->product, o->set, o->got, rows);
-        help_with_product(&o->product, NULL);
+        exec_help_with_product(&o->product, NULL);
         while (atomic_load(&o->product.helpers) > 0)
             platform_yield();
         for (size_t x = 0; x < M * N; x++) {

@@ -255,13 +255,13 @@ static void near_names(void **state)
     (void)state;
     const char *const names[] = {"reshape", "repeat", "sync", "acc", NULL, "k", "BM"};
     const size_t count = sizeof names / sizeof *names;
-    assert_string_equal(nearest_name("reshpae", names, count), "reshape");
-    assert_string_equal(nearest_name("snyc", names, count), "sync");
-    assert_string_equal(nearest_name("ac", names, count), "acc");
-    assert_string_equal(nearest_name("bm", names, count), "BM");
-    assert_null(nearest_name("x", names, count)); /* one edit from k, and nothing in common */
-    assert_null(nearest_name("philox", names, count));
-    assert_null(nearest_name("acc", names, 0));
+    assert_string_equal(text_nearest("reshpae", names, count), "reshape");
+    assert_string_equal(text_nearest("snyc", names, count), "sync");
+    assert_string_equal(text_nearest("ac", names, count), "acc");
+    assert_string_equal(text_nearest("bm", names, count), "BM");
+    assert_null(text_nearest("x", names, count)); /* one edit from k, and nothing in common */
+    assert_null(text_nearest("philox", names, count));
+    assert_null(text_nearest("acc", names, 0));
 }
 
 static int allocations_left;

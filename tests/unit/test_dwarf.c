@@ -46,7 +46,7 @@ static int open_own(void **state)
     arena_init(&o.arena, &allocator_libc, &o.out_of_memory);
     if (!elf_open(&o.file, "/proc/self/exe"))
         return 1;
-    program_debug_sections(&o.arena, &o.file, &o.sections);
+    driver_program_debug_sections(&o.arena, &o.file, &o.sections);
     *state = &o;
     return 0;
 }

@@ -42,24 +42,24 @@ static void wavefronts_of_known_patterns(void **state)
     for (uint32_t stride = 1; stride <= 32; stride *= 2) {
         for (uint32_t l = 0; l < 32; l++)
             a[l] = l * stride * 4;
-        assert_int_equal(shared_wavefronts(a, UINT32_MAX, 4), stride);
+        assert_int_equal(layout_shared_wavefronts(a, UINT32_MAX, 4), stride);
     }
     for (uint32_t l = 0; l < 32; l++)
         a[l] = l * 33 * 4; /* a padded column */
-    assert_int_equal(shared_wavefronts(a, UINT32_MAX, 4), 1);
+    assert_int_equal(layout_shared_wavefronts(a, UINT32_MAX, 4), 1);
     memset(a, 0, sizeof a);
-    assert_int_equal(shared_wavefronts(a, UINT32_MAX, 4), 1); /* all lanes read one word */
+    assert_int_equal(layout_shared_wavefronts(a, UINT32_MAX, 4), 1); /* all lanes read one word */
     for (uint32_t l = 0; l < 32; l++)
         a[l] = l * 16;
-    assert_int_equal(shared_wavefronts(a, UINT32_MAX, 16), 4);
-    assert_int_equal(shared_wavefronts_least(UINT32_MAX, 16), 4);
+    assert_int_equal(layout_shared_wavefronts(a, UINT32_MAX, 16), 4);
+    assert_int_equal(layout_shared_wavefronts_least(UINT32_MAX, 16), 4);
     for (uint32_t l = 0; l < 32; l++)
         a[l] = l * 128;
-    assert_int_equal(shared_wavefronts(a, UINT32_MAX, 16), 32);
-    assert_int_equal(matrix_wavefronts(a, 4), 32);
-    assert_int_equal(shared_wavefronts(a, 0x00010001, 8), 2);
-    assert_int_equal(shared_wavefronts_least(0x00010001, 8), 2);
-    assert_int_equal(shared_wavefronts(a, 0, 8), 0);
+    assert_int_equal(layout_shared_wavefronts(a, UINT32_MAX, 16), 32);
+    assert_int_equal(layout_matrix_wavefronts(a, 4), 32);
+    assert_int_equal(layout_shared_wavefronts(a, 0x00010001, 8), 2);
+    assert_int_equal(layout_shared_wavefronts_least(0x00010001, 8), 2);
+    assert_int_equal(layout_shared_wavefronts(a, 0, 8), 0);
 }
 
 static void wavefronts_of_random_addresses(void **state)
@@ -72,7 +72,8 @@ static void wavefronts_of_random_addresses(void **state)
         uint32_t range = 1u << (1 + random_below(&seed, 11));
         for (int l = 0; l < 32; l++)
             a[l] = random_next(&seed) % range * (uint32_t)bytes;
-        assert_int_equal(shared_wavefronts(a, active, bytes), slow_wavefronts(a, active, bytes));
+        assert_int_equal(layout_shared_wavefronts(a, active, bytes),
+                         slow_wavefronts(a, active, bytes));
     }
 }
 
@@ -82,14 +83,14 @@ static void sectors_of_known_patterns(void **state)
     uint64_t a[32];
     for (uint64_t l = 0; l < 32; l++)
         a[l] = 4096 + l * 4;
-    assert_int_equal(global_sectors(a, UINT32_MAX, 4), 4);
+    assert_int_equal(layout_global_sectors(a, UINT32_MAX, 4), 4);
     for (uint64_t l = 0; l < 32; l++)
         a[l] = 4096 + l * 16;
-    assert_int_equal(global_sectors(a, UINT32_MAX, 16), 16);
+    assert_int_equal(layout_global_sectors(a, UINT32_MAX, 16), 16);
     for (uint64_t l = 0; l < 32; l++)
         a[l] = l * 1024;
-    assert_int_equal(global_sectors(a, UINT32_MAX, 4), 32);
-    assert_int_equal(global_sectors(a, 1, 4), 1);
+    assert_int_equal(layout_global_sectors(a, UINT32_MAX, 4), 32);
+    assert_int_equal(layout_global_sectors(a, 1, 4), 1);
 }
 
 /* --- Accesses from maps --- */
@@ -204,7 +205,7 @@ static void check_matrices(const struct layout *regs, const struct layout *memor
                     assert_int_equal(place_of(regs, memory, reg, l, warp), -1);
                 continue;
             }
-            wavefronts += matrix_wavefronts(rows, a->matrices);
+            wavefronts += layout_matrix_wavefronts(rows, a->matrices);
             instructions++;
             for (int m = 0; m < a->matrices; m++)
                 for (int lane = 0; lane < 32; lane++)

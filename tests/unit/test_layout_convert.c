@@ -201,7 +201,8 @@ static void run(const struct convert_plan *plan, const struct convert_wish *wish
                     text_add(&t, "\n");
                     layout_print(&t, wish->to);
                     print_error("%s: warp %d lane %d register %d\n%s\n",
-                                convert_kind_names[plan->kind], (int)w, (int)l, (int)r, t.data);
+                                layout_convert_kind_names[plan->kind], (int)w, (int)l, (int)r,
+                                t.data);
                     fail();
                 }
             }

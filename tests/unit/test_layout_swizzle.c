@@ -142,7 +142,7 @@ static void where_vectors_are_needed_they_stay(void **state)
 static void print_forms(const int *forms)
 {
     for (int f = 0; f < SHARED_FORMS; f++)
-        print_message("%s %d%s", shared_form_names[f], forms[f],
+        print_message("%s %d%s", layout_shared_form_names[f], forms[f],
                       f + 1 < SHARED_FORMS ? ", " : "\n");
 }
 

@@ -113,7 +113,8 @@ static void try_atomic(struct atomic_bench *a)
         uint64_t before = 0;
         sample(a->t, fresh, true);
         char *at = (char *)fresh + i * size;
-        atomic_op(a->op, a->t)(at, &before, (char *)value + i * size, (char *)desired + i * size);
+        cpu_atomic_op(a->op, a->t)(at, &before, (char *)value + i * size,
+                                   (char *)desired + i * size);
         if (!same(a->t, at, (char *)memory + i * size) ||
             (a->wanted && !same(a->t, &before, (char *)old + i * size)))
             fail_msg("%s, element %zu", s.name, i);
@@ -126,7 +127,7 @@ static void each(int target, bool shared, void (*act)(struct atomic_bench *a))
     bench_open(&a.b, target);
     for (size_t k = 0; k < OP_KINDS; k++)
         for (enum dtype t = 0; t < DT_COUNT; t++)
-            for (int form = 0; form < 4 && atomic_op(ops[k], t); form++) {
+            for (int form = 0; form < 4 && cpu_atomic_op(ops[k], t); form++) {
                 a.op = ops[k];
                 a.t = t;
                 a.wanted = form & 1;

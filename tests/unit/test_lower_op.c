@@ -160,8 +160,8 @@ static void oracle(const struct subject *s)
 {
     const struct routine_set *set = routine_set_at(0);
     const void *x[SUBJECT_ARGS] = {arrays[0], arrays[1], arrays[2]};
-    enum compute c = compute_of(s->t);
-    enum dtype wide = compute_dtype(c);
+    enum compute c = routine_compute_of(s->t);
+    enum dtype wide = routine_compute_dtype(c);
     elementwise_fn *f = routine_elementwise(set, s->op, c);
     if (s->op == OP_FMA && s->t == DT_F16)
         f = set->elementwise->fma_f16;
@@ -373,9 +373,10 @@ static void words(void **unused)
         struct subject one = subject_of(&b, OP_NEG, t);
         size_t per = 4 / dtype_size(t);
         const struct routine_set *set = routine_set_at(0);
-        convert(compute_dtype(compute_of(t)), t, widened[0], arrays[0]);
-        routine_elementwise(set, OP_NEG, compute_of(t))(computed, widened[0], NULL, NULL, SAMPLES);
-        convert(t, compute_dtype(compute_of(t)), expected, computed);
+        convert(routine_compute_dtype(routine_compute_of(t)), t, widened[0], arrays[0]);
+        routine_elementwise(set, OP_NEG, routine_compute_of(t))(computed, widened[0], NULL, NULL,
+                                                                SAMPLES);
+        convert(t, routine_compute_dtype(routine_compute_of(t)), expected, computed);
         for (size_t i = 0; i < SAMPLES / per * per; i++)
             if (!same(t, (char *)got + i * dtype_size(t), (char *)expected + i * dtype_size(t)))
                 fail_msg("%s: element %zu", one.name, i);

@@ -293,7 +293,7 @@ static void check_kernel(const char *file, int64_t size, int sm)
                   t.ms / t.plans, t.most_ms);
     for (int f = 0; f < SHARED_FORMS; f++)
         if (t.forms[f])
-            print_message(" %s %d", shared_form_names[f], t.forms[f]);
+            print_message(" %s %d", layout_shared_form_names[f], t.forms[f]);
     print_message("\n");
     free(text);
 }

@@ -858,15 +858,16 @@ static void test_utf8(void **state)
 {
     (void)state;
     uint32_t code = 0;
-    assert_int_equal(utf8_decode("\xE2\x82\xAC", 3, &code), 3);
+    assert_int_equal(scan_utf8_decode("\xE2\x82\xAC", 3, &code), 3);
     assert_int_equal(code, 0x20AC);
-    assert_int_equal(utf8_decode("\xE2\x82", 2, &code), 0);
-    assert_int_equal(utf8_decode("\xC0\x80", 2, &code), 0);
-    assert_int_equal(utf8_decode("\xED\xA0\x80", 3, &code), 0);
-    assert_int_equal(utf8_decode("\xF4\x90\x80\x80", 4, &code), 0);
-    assert_int_equal(utf8_decode("\x80", 1, &code), 0);
-    assert_int_equal(utf8_decode("", 0, &code), 0);
-    assert_true(unicode_printable('a') && !unicode_printable(0x1B) && !unicode_printable(0x202E));
+    assert_int_equal(scan_utf8_decode("\xE2\x82", 2, &code), 0);
+    assert_int_equal(scan_utf8_decode("\xC0\x80", 2, &code), 0);
+    assert_int_equal(scan_utf8_decode("\xED\xA0\x80", 3, &code), 0);
+    assert_int_equal(scan_utf8_decode("\xF4\x90\x80\x80", 4, &code), 0);
+    assert_int_equal(scan_utf8_decode("\x80", 1, &code), 0);
+    assert_int_equal(scan_utf8_decode("", 0, &code), 0);
+    assert_true(scan_unicode_printable('a') && !scan_unicode_printable(0x1B) &&
+                !scan_unicode_printable(0x202E));
 }
 
 /* The scanner's table of operators agrees with the table of ops. */

@@ -316,7 +316,7 @@ static void check_dot(enum dtype t, size_t m, size_t n, size_t k, bool fresh, bo
 {
     enum { MOST = 17 * 43 * 8 };
     _Alignas(8) unsigned char a[MOST], b[MOST], c[MOST], old[MOST], want[MOST], out[MOST];
-    enum compute compute = compute_of(t);
+    enum compute compute = routine_compute_of(t);
     size_t size = dtype_size(t), step = apart ? n + 3 : n;
     fill_plain(t, a, m * k);
     fill_plain(t, b, k * n);
@@ -412,7 +412,7 @@ static void dot_packs(enum dtype t, size_t m, size_t n, size_t k, bool kept)
     static unsigned char a[ROWS * A_FROM * 8], b[DEPTH * B_FROM * 8], dense[2][DEPTH * COLUMNS * 8];
     static unsigned char to[ROWS * A_TO * 8], panels[DEPTH * COLUMNS * 8], c[ROWS * COLUMNS * 8],
         want[ROWS * COLUMNS * 8];
-    enum compute compute = compute_of(t);
+    enum compute compute = routine_compute_of(t);
     size_t size = dtype_size(t);
     fill_plain(t, a, ROWS * A_FROM);
     fill_plain(t, b, DEPTH * B_FROM);
@@ -888,7 +888,7 @@ static void copies_follow_their_strides(void **state)
                 const struct memory_routines *m = routine_set_at(s)->memory;
                 struct nest settled = nest;
                 if (once)
-                    nest_settle(&settled);
+                    exec_nest_settle(&settled);
                 memset(got, 0, ROOM);
                 (once ? m->copy_once : m->copy)[index](got, src, &settled);
                 assert_memory_equal(got, want, ROOM);

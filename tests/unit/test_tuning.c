@@ -18,7 +18,7 @@ static const char *class_text(int64_t v, bool is_static)
 {
     struct text out;
     text_init(&out, &arena);
-    size_range_add(&out, "m", size_range_of(v, is_static));
+    tune_size_range_add(&out, "m", tune_size_range_of(v, is_static));
     return out.data;
 }
 
@@ -33,7 +33,7 @@ static void sizes_fall_in_classes(void **state)
     assert_string_equal(class_text(3, false), "m=2..3");
     assert_string_equal(class_text(0, false), "m=0");
     assert_string_equal(class_text(-5, false), "m=-5");
-    struct size_range most = size_range_of(INT64_MAX, false);
+    struct size_range most = tune_size_range_of(INT64_MAX, false);
     assert_true(most.low == INT64_C(1) << 62 && most.high == INT64_MAX);
 }
 
@@ -59,12 +59,12 @@ static void classes_read_back(void **state)
 static void distances_are_in_powers_of_two(void **state)
 {
     (void)state;
-    assert_true(shape_distance("m=256..511/16,n=64", "m=256..511/16,n=64") == 0);
-    assert_true(shape_distance("m=256..511/16,n=64", "m=1024..2047,n=64") == 3);
-    assert_true(shape_distance("m=256..511,n=64", "m=256..511,n=128") == 1);
-    assert_true(shape_distance("m=256..511", "k=256..511") < 0);
-    assert_true(shape_distance("m=256..511", "m=256..511,n=1") < 0);
-    assert_true(shape_distance("m=0", "m=1") < 0);
+    assert_true(tune_shape_distance("m=256..511/16,n=64", "m=256..511/16,n=64") == 0);
+    assert_true(tune_shape_distance("m=256..511/16,n=64", "m=1024..2047,n=64") == 3);
+    assert_true(tune_shape_distance("m=256..511,n=64", "m=256..511,n=128") == 1);
+    assert_true(tune_shape_distance("m=256..511", "k=256..511") < 0);
+    assert_true(tune_shape_distance("m=256..511", "m=256..511,n=1") < 0);
+    assert_true(tune_shape_distance("m=0", "m=1") < 0);
 }
 
 /* --- programs --- */
@@ -106,17 +106,17 @@ static void blocks_share_a_multiprocessor(void **state)
     (void)state;
     struct occupancy_limits h100 = {132, 228 * 1024, 65536, 2048, 32};
     struct block_needs needs = {.registers = 32, .threads = 128, .blocks = 1000};
-    assert_int_equal(occupancy_blocks(&h100, &needs), 16); /* threads */
+    assert_int_equal(model_occupancy_blocks(&h100, &needs), 16); /* threads */
     needs.threads = 32;
-    assert_int_equal(occupancy_blocks(&h100, &needs), 32); /* blocks */
+    assert_int_equal(model_occupancy_blocks(&h100, &needs), 32); /* blocks */
     needs.threads = 256;
     needs.registers = 255;
-    assert_int_equal(occupancy_blocks(&h100, &needs), 1); /* registers */
+    assert_int_equal(model_occupancy_blocks(&h100, &needs), 1); /* registers */
     needs.registers = 32;
     needs.shared = 75 * 1024;
-    assert_int_equal(occupancy_blocks(&h100, &needs), 3); /* shared memory */
+    assert_int_equal(model_occupancy_blocks(&h100, &needs), 3); /* shared memory */
     needs.shared = 76 * 1024;
-    assert_int_equal(occupancy_blocks(&h100, &needs), 2);
+    assert_int_equal(model_occupancy_blocks(&h100, &needs), 2);
 }
 
 static void idle_multiprocessors_cost(void **state)
@@ -127,8 +127,8 @@ static void idle_multiprocessors_cost(void **state)
     struct block_needs enough = few, tail = few;
     enough.blocks = 132;
     tail.blocks = 133 * 4;
-    assert_true(occupancy_cost(&h100, &few) > 5 * occupancy_cost(&h100, &enough));
-    assert_true(occupancy_cost(&h100, &tail) > 1.5 * occupancy_cost(&h100, &enough));
+    assert_true(model_occupancy_cost(&h100, &few) > 5 * model_occupancy_cost(&h100, &enough));
+    assert_true(model_occupancy_cost(&h100, &tail) > 1.5 * model_occupancy_cost(&h100, &enough));
 }
 
 /* --- the store --- */
