@@ -111,11 +111,8 @@ static void give(struct emit *m, const struct variable_list *l, const struct val
 static void add_operands(struct emit *m, struct thread_operation *o, const struct slot *slots,
                          int count)
 {
-    for (int i = 0; i < count; i++) {
-        struct thread_operand x = slots[i].o;
-        x.where = m->b.where;
-        vec_push(m->arena, &o->operands, x);
-    }
+    for (int i = 0; i < count; i++)
+        vec_push(m->arena, &o->operands, slots[i].o);
 }
 
 /* --- products under way where runs meet --- */
@@ -256,11 +253,8 @@ void emit_choice_arm(struct emit *m, const struct choice *c)
 void emit_choice_give(struct emit *m, const struct scalar *values, int64_t count)
 {
     struct thread_operation *yield = thread_add_control(&m->b, THREAD_YIELD);
-    for (int64_t i = 0; i < count; i++) {
-        struct thread_operand v = values[i].o;
-        v.where = m->b.where;
-        vec_push(m->arena, &yield->operands, v);
-    }
+    for (int64_t i = 0; i < count; i++)
+        vec_push(m->arena, &yield->operands, values[i].o);
 }
 
 void emit_choice_end(struct emit *m, const struct choice *c, struct thread_type type,

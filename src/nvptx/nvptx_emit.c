@@ -110,7 +110,7 @@ static void pass(struct nvptx *n, const struct thread_operand *from, struct thre
         if (nvptx_passes_places(n, to[i]) || has_registers_of(n, &from[i], to[i]))
             continue;
         if (to[i]->type.in_flight)
-            refuse_move(n, from[i].where);
+            refuse_move(n, thread_place_of(&from[i], n->where));
         for (uint16_t w = 0; w < r->words; w++) {
             const struct ptx_operand x = copies[i]      ? copies[i][w]
                                          : t.count == 1 ? nvptx_scalar(n, &from[i], t.dtype)
@@ -554,6 +554,7 @@ static void region_from(struct nvptx *n, const struct thread_region *r, size_t f
             return;
         }
         nvptx_enter(n, op->turn);
+        n->where = op->where;
         line(n, op->where);
         if (op->op == THREAD_BREAK_IF && ends_loop(n, r, i)) {
             end_with_test(n, op, r->operations.data[i + 1]);

@@ -67,6 +67,7 @@ struct nvptx {
     const struct thread_turn *turn;        /* of the latest operation; NULL: outside of loops */
     /* lines of the program, of a function with `lines` */
     VEC(struct nvptx_file) files;
+    struct loc where; /* of the operation that is emitted */
     bool failed;
 };
 

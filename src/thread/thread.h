@@ -121,8 +121,9 @@ enum thread_operand_kind {
 };
 
 struct thread_operand {
-    enum thread_operand_kind kind;
-    struct loc where;
+    uint8_t kind;               /* enum thread_operand_kind */
+    uint8_t length;             /* in the text; 0: it is from no text */
+    uint32_t offset;            /* in the text, which has the operation, too */
     struct thread_value *value; /* element: its index; NULL: 0 */
     union {
         int64_t integer; /* element: added to the index */
@@ -131,6 +132,12 @@ struct thread_operand {
     };
     const struct thread_object *object; /* element */
 };
+
+/* Returns where an operand of an operation is. */
+static inline struct loc thread_place_of(const struct thread_operand *o, struct loc operation)
+{
+    return o->length ? (struct loc){operation.source, o->offset, o->length} : operation;
+}
 
 /* A loop of the program, in one place of the code: in each copy of a loop's body, the loops within are others. */
 struct thread_turn;

@@ -94,28 +94,28 @@ struct thread_object *thread_new_local(struct thread_builder *b, const char *nam
 
 struct thread_operand thread_use(struct thread_value *v)
 {
-    return (struct thread_operand){.kind = THREAD_VALUE, .where = v->where, .value = v};
+    return (struct thread_operand){.kind = THREAD_VALUE, .value = v};
 }
 
 struct thread_operand thread_integer(int64_t v)
 {
-    return (struct thread_operand){.kind = THREAD_INTEGER, .where = LOC_NONE, .integer = v};
+    return (struct thread_operand){.kind = THREAD_INTEGER, .integer = v};
 }
 
 struct thread_operand thread_real(double v)
 {
-    return (struct thread_operand){.kind = THREAD_FLOAT, .where = LOC_NONE, .real = v};
+    return (struct thread_operand){.kind = THREAD_FLOAT, .real = v};
 }
 
 struct thread_operand thread_text(const char *text)
 {
-    return (struct thread_operand){.kind = THREAD_TEXT, .where = LOC_NONE, .text = text};
+    return (struct thread_operand){.kind = THREAD_TEXT, .text = text};
 }
 
 struct thread_operand thread_element(const struct thread_object *object,
                                      struct thread_operand index, int64_t more)
 {
-    struct thread_operand o = {.kind = THREAD_ELEMENT, .where = LOC_NONE, .object = object};
+    struct thread_operand o = {.kind = THREAD_ELEMENT, .object = object};
     o.value = index.kind == THREAD_VALUE ? index.value : NULL;
     o.integer = more + (index.kind == THREAD_INTEGER ? index.integer : 0);
     return o;
@@ -229,8 +229,6 @@ struct thread_value *thread_add_typed(struct thread_builder *b, enum thread_opco
     memcpy(o->types, types, sizeof o->types);
     o->operands.data = arena_copy(b->arena, operands, count * sizeof *operands);
     o->operands.count = o->operands.capacity = count;
-    for (size_t i = 0; i < count; i++)
-        o->operands.data[i].where = b->where;
     for (const char *kind = thread_op_table[op].results; *kind; kind++) {
         struct thread_type type = thread_result_type(o, *kind);
         if (count_of_result)

@@ -38,7 +38,7 @@ static bool is_of_interest(const struct thread_operation *op)
 
 static struct thread_operand number(int64_t v)
 {
-    return (struct thread_operand){.kind = THREAD_INTEGER, .where = LOC_NONE, .integer = v};
+    return (struct thread_operand){.kind = THREAD_INTEGER, .integer = v};
 }
 
 /* Makes an operation a comparison of constants, which thread_number computes. */

@@ -74,9 +74,10 @@ static void replace(struct numbering *g, const struct thread_operation *op, size
     if (new->kind != THREAD_VALUE && o->value->type.dtype == DT_BOOL && !takes_known(op, i))
         return;
     if (o->kind == THREAD_VALUE) {
-        struct loc where = o->where;
+        const struct thread_operand before = *o;
         *o = *new;
-        o->where = where;
+        o->offset = before.offset;
+        o->length = before.length;
     } else if (new->kind == THREAD_VALUE) {
         o->value = new->value;
     } else if (new->kind == THREAD_INTEGER &&new->integer >= 0 &&

@@ -193,13 +193,22 @@ static int64_t take_integer(struct parser *p)
     return negative ? (int64_t)(0 - (uint64_t)value) : value;
 }
 
+/* Notes that the operand begins here. */
+static void place(const struct parser *p, struct thread_operand *o)
+{
+    const struct loc at = here(p);
+    o->offset = at.offset;
+    o->length = (uint8_t)(at.length < UINT8_MAX ? at.length : UINT8_MAX);
+}
+
 /* element: array "[" (value ["+" integer] | integer) "]" */
 static struct thread_operand take_element(struct parser *p)
 {
-    struct thread_operand o = {.kind = THREAD_ELEMENT, .where = here(p)};
+    struct thread_operand o = {.kind = THREAD_ELEMENT};
+    place(p, &o);
     struct name_entry *entry = name_table_find(&p->objects, p->token.text, p->token.length);
     if (!entry)
-        fail(p, o.where, "no array has this name");
+        fail(p, here(p), "no array has this name");
     o.object = entry->object;
     next(p);
     expect_sign(p, '[');
@@ -241,7 +250,8 @@ static const char *take_text(struct parser *p)
 /* operand: value | element | text | ["-"] number | "inf" */
 static struct thread_operand take_operand(struct parser *p)
 {
-    struct thread_operand o = {.where = here(p)};
+    struct thread_operand o = {0};
+    place(p, &o);
     if (at_value(p)) {
         o.kind = THREAD_VALUE;
         o.value = take_value(p);
@@ -303,7 +313,8 @@ static void type_results(struct parser *p, struct thread_operation *o, const str
     for (size_t i = 0; i < o->results.count; i++) {
         const struct thread_operand *x = &s->leaves->operands.data[from + i];
         if (x->kind != THREAD_VALUE)
-            fail(p, x->where, "a value is needed, because a constant has no type");
+            fail(p, thread_place_of(x, o->where),
+                 "a value is needed, because a constant has no type");
         o->results.data[i]->type = x->value->type;
     }
 }
@@ -515,7 +526,7 @@ static void take_table(struct parser *p)
     do {
         const struct thread_operand x = take_operand(p);
         if (x.kind != THREAD_INTEGER && x.kind != THREAD_FLOAT)
-            fail(p, x.where, "expected a number");
+            fail(p, thread_place_of(&x, o->where), "expected a number");
         vec_push(p->arena, &values, x);
     } while (take_sign(p, ','));
     o->count = (uint32_t)values.count;

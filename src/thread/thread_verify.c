@@ -10,6 +10,11 @@ void thread_verify_fault(struct checks *c, struct loc at, const char *text)
     c->ok = false;
 }
 
+void thread_verify_refuse(struct checks *c, const struct thread_operand *o, const char *text)
+{
+    thread_verify_fault(c, thread_place_of(o, c->where), text);
+}
+
 static struct fate *fate_of(const struct checks *c, const struct thread_value *v)
 {
     return &c->fates[v->number];
@@ -25,16 +30,15 @@ static void define(struct checks *c, const struct thread_value *v)
 void thread_verify_use(struct checks *c, const struct thread_operand *o)
 {
     if (o->value && fate_of(c, o->value)->taken)
-        thread_verify_fault(
-            c, o->where,
-            "the registers of this value belong to a later one: a product has taken it");
+        thread_verify_refuse(
+            c, o, "the registers of this value belong to a later one: a product has taken it");
 }
 
 static void check_iteration(struct checks *c, const struct thread_operand *o)
 {
     if (fate_of(c, o->value)->loops < c->loops)
-        thread_verify_fault(
-            c, o->where,
+        thread_verify_refuse(
+            c, o,
             "this value would be taken in each iteration of the loop: make it an argument "
             "of the loop");
 }
@@ -74,11 +78,10 @@ static void pass_flight(struct checks *c, const struct thread_operation *op, siz
     const struct thread_operand *o = &op->operands.data[i];
     const struct fate *fate = fate_of(c, o->value);
     if (fate->open)
-        thread_verify_fault(c, o->where,
-                            "these products are not committed: product_commit comes first");
+        thread_verify_refuse(c, o, "these products are not committed: product_commit comes first");
     if (fate->factors)
-        thread_verify_fault(
-            c, o->where,
+        thread_verify_refuse(
+            c, o,
             "these products read registers that may be written here: product_wait comes first");
     if (op->op != THREAD_BREAK_IF) {
         thread_verify_take(c, o);
@@ -88,7 +91,7 @@ static void pass_flight(struct checks *c, const struct thread_operation *op, siz
     check_iteration(c, o);
     for (size_t j = 0; j < i; j++)
         if (op->operands.data[j].value == o->value)
-            thread_verify_fault(c, o->where, "a group in flight has one destination");
+            thread_verify_refuse(c, o, "a group in flight has one destination");
 }
 
 static void pass_values(struct checks *c, const struct thread_operation *op)
@@ -116,7 +119,7 @@ static void check_passed(struct checks *c, const struct thread_operation *op, si
                         : !to[i]->type.in_flight && (t == DT_BOOL ? thread_verify_is_scalar(o, t)
                                                                   : thread_verify_fits(o, t));
         if (!same)
-            thread_verify_fault(c, o->where, "the value's type is not that of its destination");
+            thread_verify_refuse(c, o, "the value's type is not that of its destination");
     }
 }
 
@@ -337,6 +340,7 @@ static void check_region(struct checks *c, const struct thread_region *r)
         const struct thread_operation *op = r->operations.data[i];
         if (i > 0 && is_end(r->operations.data[i - 1]->op))
             thread_verify_fault(c, op->where, "this operation is never reached");
+        c->where = op->where;
         check_operation(c, op);
     }
     for (size_t i = 0; i < r->operations.count; i++)

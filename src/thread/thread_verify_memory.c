@@ -9,7 +9,7 @@ static void verify_tables(struct checks *c, const struct thread_function *f)
         const struct thread_object *o = f->tables.data[i];
         for (uint32_t j = 0; j < o->count; j++)
             if (!thread_verify_fits(&o->values[j], o->dtype == DT_BOOL ? DT_U8 : o->dtype))
-                thread_verify_fault(c, o->values[j].where,
+                thread_verify_fault(c, thread_place_of(&o->values[j], o->where),
                                     "the table's elements have another type");
     }
 }
@@ -78,7 +78,7 @@ static void check_alignment(void *user, const struct thread_operation *op,
         bytes = facts_sum(&bytes, &first);
         if (facts_apart(&bytes, &multiple))
             thread_verify_fault(
-                c, o->where,
+                c, thread_place_of(o, op->where),
                 arena_printf(c->arena, "this element does not begin at a multiple of %d bytes",
                              (int)needed));
     }

@@ -110,9 +110,9 @@ static void check_index(struct checks *c, const struct thread_operand *o)
     if (o->kind != THREAD_ELEMENT)
         return;
     if (o->value && !(o->value->type.dtype == DT_U32 && o->value->type.count == 1))
-        thread_verify_fault(c, o->where, "an index is a u32");
+        thread_verify_refuse(c, o, "an index is a u32");
     if (o->integer < 0 || o->integer >= o->object->count)
-        thread_verify_fault(c, o->where, "this element is outside of the array");
+        thread_verify_refuse(c, o, "this element is outside of the array");
 }
 
 /* Returns '+' or '?' if the pattern ends with it; else 0. */
@@ -143,8 +143,7 @@ static bool check_operands(struct checks *c, const struct thread_operation *op)
         const struct thread_operand *o = &op->operands.data[i];
         char kind = letter(pattern, i);
         if (!kind || !takes(op, kind, o)) {
-            thread_verify_fault(c, o->where,
-                                kind ? expected[(int)kind] : "there are too many operands");
+            thread_verify_refuse(c, o, kind ? expected[(int)kind] : "there are too many operands");
             return false;
         }
         check_index(c, o);
@@ -212,9 +211,8 @@ static bool check_limit(struct checks *c, const struct limit *l, const struct th
         return true;
     const char *text =
         arena_printf(c->arena, "expected a constant from %d to %d", l->least, l->most);
-    thread_verify_fault(c, o->where,
-                        l->step > 1 ? arena_printf(c->arena, "%s, a multiple of %d", text, l->step)
-                                    : text);
+    thread_verify_refuse(
+        c, o, l->step > 1 ? arena_printf(c->arena, "%s, a multiple of %d", text, l->step) : text);
     return false;
 }
 
@@ -235,7 +233,7 @@ static void check_woven(struct checks *c, const struct thread_operation *op)
     for (size_t i = 0; i < op->operands.count; i++) {
         const struct thread_operand *o = &op->operands.data[i], *first = &op->operands.data[0];
         if (!is_value(o) || !is_value(first) || o->value->type.count != first->value->type.count)
-            thread_verify_fault(c, o->where, "the groups have different lengths");
+            thread_verify_refuse(c, o, "the groups have different lengths");
     }
 }
 
@@ -260,7 +258,7 @@ static void check_lengths(struct checks *c, const struct thread_operation *op)
         const bool each = (kind && strchr("vckg", kind)) || (kind == 'f' && is_conversion(op->op));
         if (is_value(o) && each && o->value->type.count > 1 && type.count > 1 &&
             o->value->type.count != type.count)
-            thread_verify_fault(c, o->where, "the groups have different lengths");
+            thread_verify_refuse(c, o, "the groups have different lengths");
     }
 }
 
@@ -299,13 +297,13 @@ static void check_product(struct checks *c, const struct thread_operation *op)
                          "the unit has 4 to 128 sums of a thread, a multiple of %d above 16",
                          u->step / 2));
     if (op->op == THREAD_PRODUCT_FROM && is_value(&o[1]) && o[1].value->type.count != u->k / 2)
-        thread_verify_fault(
-            c, o[1].where,
+        thread_verify_refuse(
+            c, &o[1],
             arena_printf(c->arena, "a thread has %d elements of the left operand", u->k / 2));
     if (op->op == THREAD_PRODUCT_FROM && u->a == DT_TF32)
-        thread_verify_fault(c, o[1].where, "a left factor of tf32 is in shared memory");
+        thread_verify_refuse(c, &o[1], "a left factor of tf32 is in shared memory");
     if (u->right == TARGET_RIGHT_K && o[4].integer)
-        thread_verify_fault(c, o[4].where, "only factors of 16 bits are read across their rows");
+        thread_verify_refuse(c, &o[4], "only factors of 16 bits are read across their rows");
 }
 
 /* Fragments of a unit. */
@@ -339,15 +337,15 @@ static void check_policy(struct checks *c, const struct thread_operation *op)
     const char *name = op->operands.data[0].text;
     if (strcmp(name, "evict_first") != 0 && strcmp(name, "evict_last") != 0 &&
         strcmp(name, "evict_normal") != 0)
-        thread_verify_fault(c, op->operands.data[0].where,
-                            "the policies are evict_first, evict_last and evict_normal");
+        thread_verify_refuse(c, &op->operands.data[0],
+                             "the policies are evict_first, evict_last and evict_normal");
 }
 
 static void check_copy(struct checks *c, const struct thread_operation *op)
 {
     int64_t bytes = op->operands.data[4].integer;
     if (bytes != 4 && bytes != 8 && bytes != 16)
-        thread_verify_fault(c, op->operands.data[4].where, "one copy has 4, 8 or 16 bytes");
+        thread_verify_refuse(c, &op->operands.data[4], "one copy has 4, 8 or 16 bytes");
 }
 
 static void check_memory(struct checks *c, const struct thread_operation *op)
@@ -357,7 +355,7 @@ static void check_memory(struct checks *c, const struct thread_operation *op)
     const struct thread_operand *o = op->operands.data;
     for (size_t i = 1; thread_is_atomic(op->op) && o[0].kind == THREAD_ELEMENT && i <= 2; i++)
         if (o[i].kind != THREAD_INTEGER || o[i].integer != 0)
-            thread_verify_fault(c, o[i].where, "expected 0, because the element has its index");
+            thread_verify_refuse(c, &o[i], "expected 0, because the element has its index");
     if (thread_is_guarded_load(op->op) && op->results.data[0]->type.count > 1)
         thread_verify_fault(c, op->where, "a load under a predicate has one element");
     else if (thread_is_access(op->op))
@@ -376,7 +374,7 @@ static void check_printed(struct checks *c, const struct thread_operation *op)
         const struct thread_operand *o = &op->operands.data[i];
         if ((formats || claims || op->op == THREAD_PRINT_VALUE) && is_value(o) &&
             o->value->type.count > 1)
-            thread_verify_fault(c, o->where, "one element is printed at a time");
+            thread_verify_refuse(c, o, "one element is printed at a time");
     }
     if (formats && op->types[0] != DT_F64 && op->types[0] != DT_I64 && op->types[0] != DT_U64)
         thread_verify_fault(c, op->where, "a format's values are f64, i64 or u64");

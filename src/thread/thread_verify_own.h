@@ -26,6 +26,7 @@ struct checks {
     uint32_t commits;      /* that every run to this place has done */
     uint32_t exit_commits; /* the same for every run that leaves the innermost loop */
     const struct thread_operation *loop, *branch; /* innermost; the `if` whose region this is */
+    struct loc where;                             /* of the present operation */
     bool ok;
 };
 
@@ -37,6 +38,8 @@ static inline bool is_value(const struct thread_operand *o)
 /* --- thread_verify.c --- */
 
 void thread_verify_fault(struct checks *c, struct loc at, const char *text);
+/* Reports a fault of an operand of the present operation. */
+void thread_verify_refuse(struct checks *c, const struct thread_operand *o, const char *text);
 /* Uses a value; a product has not taken it. */
 void thread_verify_use(struct checks *c, const struct thread_operand *o);
 /* Uses a value for the last time. */
