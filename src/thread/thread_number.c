@@ -10,19 +10,19 @@ enum { BUCKETS = 4096 };
 /* A computed value that is visible here. */
 struct entry {
     const struct thread_operation *operation;
-    int32_t next; /* of the bucket; -1: none */
+    struct entry *next; /* of the bucket */
     uint32_t hash;
 };
 
 struct numbering {
     struct arena *arena;
-    struct thread_operand
-        *instead; /* by number of a value; of kind THREAD_VALUE with value NULL: itself */
+    const struct thread_operand **instead;       /* by number of a value; NULL: itself */
     const struct thread_operation **definitions; /* by number; NULL: no operation's result */
-    VEC(struct entry) entries;
+    struct entry *entries;                       /* room for one a value */
+    size_t count;
     VEC(const struct thread_operation *)
     guarded; /* loads under a predicate that are visible here */
-    int32_t first[BUCKETS];
+    struct entry *first[BUCKETS];
 };
 
 /* Returns whether operand i may be a constant. Values that leave a loop or an `if` have to be values, because the
@@ -66,10 +66,8 @@ static bool takes_known(const struct thread_operation *op, size_t i)
 static void replace(struct numbering *g, const struct thread_operation *op, size_t i)
 {
     struct thread_operand *o = &op->operands.data[i];
-    if (!o->value)
-        return;
-    const struct thread_operand *new = &g->instead[o->value->number];
-    if (new->kind == THREAD_VALUE ? !new->value : o->kind == THREAD_VALUE && !takes_constant(op, i))
+    const struct thread_operand *new = o->value ? g->instead[o->value->number] : NULL;
+    if (!new || (new->kind != THREAD_VALUE && o->kind == THREAD_VALUE && !takes_constant(op, i)))
         return;
     if (new->kind != THREAD_VALUE && o->value->type.dtype == DT_BOOL && !takes_known(op, i))
         return;
@@ -132,8 +130,8 @@ static struct thread_operand constant(int64_t value)
 static bool simplify(const struct thread_operation *op, struct thread_operand *instead)
 {
     const struct thread_operand *o = op->operands.data;
-    if (op->operands.count != 2 || !dtype_is_int(op->types[0]) ||
-        thread_op_table[op->op].types != 1)
+    if (op->operands.count != 2 || (o[0].kind != THREAD_INTEGER && o[1].kind != THREAD_INTEGER) ||
+        !dtype_is_int(op->types[0]) || thread_op_table[op->op].types != 1)
         return false;
     int64_t value;
     if (o[0].kind == THREAD_INTEGER && o[1].kind == THREAD_INTEGER &&
@@ -212,9 +210,10 @@ uint32_t thread_hash_operation(const struct thread_operation *op)
 
 static void forget(struct numbering *g, size_t from)
 {
-    for (size_t i = g->entries.count; i-- > from;)
-        g->first[g->entries.data[i].hash % BUCKETS] = g->entries.data[i].next;
-    g->entries.count = from;
+    while (g->count > from) {
+        const struct entry *e = &g->entries[--g->count];
+        g->first[e->hash % BUCKETS] = e->next;
+    }
 }
 
 /* Groups are left alone, because a product may take the registers of one of them. */
@@ -241,30 +240,39 @@ static void join_constants(struct numbering *g, struct thread_operation *op)
     compute(THREAD_ADD, op->types[0], o[1].integer, p[1].integer, &o[1].integer);
 }
 
+/* Lets an operand take the place of a value. */
+static void set_instead(struct numbering *g, const struct thread_value *v, struct thread_operand o)
+{
+    g->instead[v->number] = arena_copy(g->arena, &o, sizeof o);
+}
+
+static struct thread_operand use(struct thread_value *v)
+{
+    return (struct thread_operand){.kind = THREAD_VALUE, .value = v};
+}
+
 static void number_operation(struct numbering *g, struct thread_operation *op)
 {
     struct thread_operand instead;
     if (!has_number(op))
         return;
+    const struct thread_value *v = op->results.data[0];
     join_constants(g, op);
-    g->definitions[op->results.data[0]->number] = op;
-    uint32_t number = op->results.data[0]->number;
+    g->definitions[v->number] = op;
     if (simplify(op, &instead) || converts_back(g, op, &instead)) {
-        g->instead[number] = instead;
+        set_instead(g, v, instead);
         return;
     }
     const uint32_t hash = thread_hash_operation(op);
-    int32_t *first = &g->first[hash % BUCKETS];
-    for (int32_t i = *first; i >= 0; i = g->entries.data[i].next) {
-        const struct entry *e = &g->entries.data[i];
+    struct entry **first = &g->first[hash % BUCKETS], *own = &g->entries[g->count];
+    for (const struct entry *e = *first; e; e = e->next)
         if (e->hash == hash && thread_same_operation(e->operation, op)) {
-            g->instead[number].value = e->operation->results.data[0];
+            set_instead(g, v, use(e->operation->results.data[0]));
             return;
         }
-    }
-    struct entry e = {.operation = op, .next = *first, .hash = hash};
-    *first = (int32_t)g->entries.count;
-    vec_push(g->arena, &g->entries, e);
+    *own = (struct entry){op, *first, hash};
+    *first = own;
+    g->count++;
 }
 
 /* --- loads under a predicate --- */
@@ -294,7 +302,7 @@ static void number_guarded_load(struct numbering *g, const struct thread_operati
             thread_same_operation(guarded_load(known), load) &&
             same_operand(known->regions.data[1]->operations.data[0]->operands.data,
                          op->regions.data[1]->operations.data[0]->operands.data)) {
-            g->instead[op->results.data[0]->number].value = known->results.data[0];
+            set_instead(g, op->results.data[0], use(known->results.data[0]));
             return;
         }
     }
@@ -307,8 +315,9 @@ static void number_guarded_load(struct numbering *g, const struct thread_operati
 static const struct thread_operand *constant_of(const struct numbering *g,
                                                 const struct thread_operand *o)
 {
-    const bool known = o->kind == THREAD_VALUE && g->instead[o->value->number].kind != THREAD_VALUE;
-    return known ? &g->instead[o->value->number] : o;
+    const struct thread_operand *instead =
+        o->kind == THREAD_VALUE ? g->instead[o->value->number] : NULL;
+    return instead && instead->kind != THREAD_VALUE ? instead : o;
 }
 
 /* Returns whether the value is now a constant. */
@@ -317,7 +326,9 @@ static bool set_constant(struct numbering *g, const struct thread_value *v,
 {
     const bool constant =
         o && o->kind == THREAD_INTEGER && v->type.count == 1 && dtype_is_int(v->type.dtype);
-    g->instead[v->number] = constant ? *o : (struct thread_operand){.kind = THREAD_VALUE};
+    g->instead[v->number] = NULL;
+    if (constant)
+        set_instead(g, v, *o);
     return constant;
 }
 
@@ -359,8 +370,7 @@ static void find_constant_arguments(struct numbering *g, const struct thread_ope
         for (size_t i = 0; i < r->arguments.count; i++) {
             const struct thread_value *v = r->arguments.data[i];
             const struct thread_operand *next = constant_of(g, &last->operands.data[i]);
-            if (g->instead[v->number].kind != THREAD_INTEGER ||
-                is_integer(next, g->instead[v->number].integer))
+            if (!g->instead[v->number] || is_integer(next, g->instead[v->number]->integer))
                 continue;
             set_constant(g, v, NULL);
             changed = true;
@@ -370,7 +380,7 @@ static void find_constant_arguments(struct numbering *g, const struct thread_ope
 
 static void number_region(struct numbering *g, const struct thread_region *r)
 {
-    const size_t known = g->entries.count, loads = g->guarded.count;
+    const size_t known = g->count, loads = g->guarded.count;
     for (size_t i = 0; i < r->operations.count; i++) {
         struct thread_operation *op = r->operations.data[i];
         for (size_t j = 0; j < op->operands.count; j++)
@@ -391,8 +401,8 @@ static void number_holders(const struct numbering *g, const struct thread_functi
     for (size_t i = 0; i < f->holders.count; i++)
         for (size_t j = 0; j < f->holders.data[i]->values.count; j++) {
             struct thread_value **v = &f->holders.data[i]->values.data[j];
-            const struct thread_operand *instead = &g->instead[(*v)->number];
-            if (instead->kind == THREAD_VALUE && instead->value)
+            const struct thread_operand *instead = g->instead[(*v)->number];
+            if (instead && instead->kind == THREAD_VALUE)
                 *v = instead->value;
         }
 }
@@ -401,9 +411,9 @@ void thread_number(struct arena *a, struct thread_function *f)
 {
     struct numbering *g = arena_new(a, struct numbering);
     g->arena = a;
-    g->instead = arena_array(a, struct thread_operand, f->values + 1);
+    g->instead = arena_array(a, const struct thread_operand *, f->values + 1);
     g->definitions = arena_array(a, const struct thread_operation *, f->values + 1);
-    memset(g->first, -1, sizeof g->first);
+    g->entries = arena_room(a, (f->values + 1) * sizeof *g->entries);
     number_region(g, f->body);
     number_holders(g, f);
 }
