@@ -272,7 +272,7 @@ void thread_optimise_elements(struct arena *a, struct thread_function *f);
 /* Computes each scalar once in the regions that its first computation dominates, also loads under a predicate from memory that
  * nothing writes; computes operations on constant
  * integers, and drops those that change nothing, such as an addition of 0. An argument of a loop that keeps the
- * constant with which it begins is that constant.
+ * constant with which it begins is that constant. Drops computations of values that it knows already.
  * Breaks: operations may become unused. */
 void thread_number(struct arena *a, struct thread_function *f);
 /* Combines `unroll` iterations into one, in each loop that asks for it. */

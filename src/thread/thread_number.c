@@ -251,28 +251,30 @@ static struct thread_operand use(struct thread_value *v)
     return (struct thread_operand){.kind = THREAD_VALUE, .value = v};
 }
 
-static void number_operation(struct numbering *g, struct thread_operation *op)
+/* Returns whether another value takes the place of the result everywhere. */
+static bool number_operation(struct numbering *g, struct thread_operation *op)
 {
     struct thread_operand instead;
     if (!has_number(op))
-        return;
+        return false;
     const struct thread_value *v = op->results.data[0];
     join_constants(g, op);
     g->definitions[v->number] = op;
     if (simplify(op, &instead) || converts_back(g, op, &instead)) {
         set_instead(g, v, instead);
-        return;
+        return instead.kind == THREAD_VALUE;
     }
     const uint32_t hash = thread_hash_operation(op);
     struct entry **first = &g->first[hash % BUCKETS], *own = &g->entries[g->count];
     for (const struct entry *e = *first; e; e = e->next)
         if (e->hash == hash && thread_same_operation(e->operation, op)) {
             set_instead(g, v, use(e->operation->results.data[0]));
-            return;
+            return true;
         }
     *own = (struct entry){op, *first, hash};
     *first = own;
     g->count++;
+    return false;
 }
 
 /* --- loads under a predicate --- */
@@ -378,20 +380,24 @@ static void find_constant_arguments(struct numbering *g, const struct thread_ope
     }
 }
 
-static void number_region(struct numbering *g, const struct thread_region *r)
+static void number_region(struct numbering *g, struct thread_region *r)
 {
+    size_t left = 0;
     const size_t known = g->count, loads = g->guarded.count;
     for (size_t i = 0; i < r->operations.count; i++) {
         struct thread_operation *op = r->operations.data[i];
         for (size_t j = 0; j < op->operands.count; j++)
             replace(g, op, j);
-        number_operation(g, op);
+        if (number_operation(g, op))
+            continue;
+        r->operations.data[left++] = op;
         if (op->op == THREAD_LOOP)
             find_constant_arguments(g, op);
         for (size_t j = 0; j < op->regions.count; j++)
             number_region(g, op->regions.data[j]);
         number_guarded_load(g, op);
     }
+    r->operations.count = left;
     forget(g, known);
     g->guarded.count = loads;
 }
