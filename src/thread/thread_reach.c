@@ -58,10 +58,17 @@ struct frame {
     VEC(struct pointer) pointers; /* carried through the loop */
 };
 
+/* A value as a sum, for arguments of sum_of. */
+struct known_sum {
+    struct sum sum;
+    bool narrow, words;
+};
+
 struct value_info {
     const struct thread_operation *definition;
     struct thread_value *value;
     uint32_t depth, level;
+    struct known_sum *sum; /* NULL: it was not asked for */
 };
 
 struct reaching {
@@ -76,7 +83,7 @@ static void note(struct reaching *g, struct thread_value *v, const struct thread
 {
     while (g->info.count <= v->number)
         vec_push(g->build.arena, &g->info, ((struct value_info){.definition = NULL}));
-    g->info.data[v->number] = (struct value_info){op, v, depth, level};
+    g->info.data[v->number] = (struct value_info){op, v, depth, level, NULL};
 }
 
 static void note_region(struct reaching *g, const struct thread_region *r, uint32_t depth,
@@ -317,14 +324,20 @@ static struct sum sum_of(struct reaching *g, const struct thread_operand *o, boo
                          bool words, int level)
 {
     enum { MOST_LEVEL = 24 };
-    struct sum s;
     if (o->kind == THREAD_INTEGER)
         return constant_sum(o->integer, narrow);
-    const struct thread_operation *op = g->info.data[o->value->number].definition;
-    if (op && level < MOST_LEVEL && sum_of_operation(g, op, narrow, words, level + 1, &s) &&
-        !s.failed)
-        return s;
-    return leaf_sum(o->value, narrow);
+    struct value_info *info = &g->info.data[o->value->number];
+    if (!info->definition || level >= MOST_LEVEL)
+        return leaf_sum(o->value, narrow);
+    if (info->sum && info->sum->narrow == narrow && info->sum->words == words)
+        return info->sum->sum;
+    struct sum s;
+    if (!sum_of_operation(g, info->definition, narrow, words, level + 1, &s) || s.failed)
+        s = leaf_sum(o->value, narrow);
+    if (!info->sum)
+        info->sum = arena_room(g->build.arena, sizeof *info->sum);
+    *info->sum = (struct known_sum){s, narrow, words};
+    return s;
 }
 
 /* --- from sums to values --- */
@@ -796,6 +809,9 @@ static void reach_region(struct reaching *g, struct thread_region *r, struct fra
 void thread_reach(struct arena *a, struct thread_function *f)
 {
     struct reaching g = {.build = {.arena = a, .function = f, .where = f->where}};
+    g.info.capacity = 2 * (size_t)f->values + 1; /* with values that the pass adds */
+    g.info.data = arena_room(a, g.info.capacity * sizeof *g.info.data);
+    g.info.count = f->values;
     for (size_t i = 0; i < f->parameters.count; i++)
         note(&g, f->parameters.data[i], NULL, 0, 0);
     note_region(&g, f->body, 0, 0);
