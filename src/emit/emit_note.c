@@ -21,28 +21,11 @@ static int size_of(enum dtype t)
 /* Gives the layout of the last `rank` axes of a shared tile. Returns false if it has no form. */
 static bool shared_layout(const struct sym *s, int rank, struct layout *out)
 {
-    const int64_t *extent = &s->type.extent[s->type.rank - rank];
-    int columns = (int)extent[rank - 1], rows = rank > 1 ? (int)extent[rank - 2] : 1;
-    int size = size_of(s->type.dtype), panel = emit_is_swizzled(s) ? EMIT_PANEL / size : columns;
-    int32_t step = rows * columns;
-    struct layout plain;
-    layout_init(&plain);
-    int64_t all = 1;
+    int32_t extents[MAX_RANK];
     for (int i = 0; i < rank; i++)
-        all *= extent[i];
-    layout_add_out(&plain, AXIS_AT, (int32_t)all);
-    for (int i = rank - 3; i >= 0; i--) {
-        layout_add_digit(&plain, AXIS_DIM(i), (int32_t)extent[i], AXIS_AT, step);
-        step *= (int32_t)extent[i];
-    }
-    if (rank > 1)
-        layout_add_digit(&plain, AXIS_DIM(rank - 2), rows, AXIS_AT, panel);
-    layout_add_digit(&plain, AXIS_DIM(rank - 1), panel, AXIS_AT, 1);
-    layout_add_digit(&plain, AXIS_DIM(rank - 1), columns / panel, AXIS_AT, rows * panel);
-    layout_normalise(&plain);
-    *out = plain;
-    int base = __builtin_ctz((unsigned)(EMIT_PIECE / size)), bits = 3;
-    return !emit_is_swizzled(s) || layout_swizzled(&plain, bits, base, bits, out);
+        extents[i] = (int32_t)s->type.extent[s->type.rank - rank + i];
+    return layout_tensor_box(extents, rank, 8 * size_of(s->type.dtype),
+                             emit_is_swizzled(s) ? EMIT_PANEL : 0, out);
 }
 
 void emit_note_shared(struct emit *m)

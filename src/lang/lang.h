@@ -133,7 +133,6 @@ bool lang_check_params(struct arena *a, struct diag *d, const struct module *m, 
                        const struct lang_choice *choice);
 /* Returns the index of the parameter of that name; -1: none. */
 int lang_param_find(const struct lang_kernel *k, const char *name);
-int lang_kernel_index(const struct module *m, const char *name); /* -1: no such kernel */
 
 /* --- families --- */
 

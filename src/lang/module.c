@@ -569,9 +569,3 @@ int lang_kernel_count(const struct module *m)
 {
     return m->kernel_count;
 }
-
-int lang_kernel_index(const struct module *m, const char *name)
-{
-    const struct entry *e = module_entry(m, name);
-    return e && e->kind == ENTRY_KERNEL ? e->index - m->known_count : -1;
-}

@@ -377,26 +377,6 @@ int32_t layout_free_extent(const struct layout *l, enum layout_axis axis)
     return extent;
 }
 
-void layout_walk_along(const struct layout *l, enum layout_axis in, enum layout_axis out,
-                       struct layout_walk *walk)
-{
-    int i = layout_in_index(l, in), o = layout_out_index(l, out);
-    *walk = (struct layout_walk){.count = 0};
-    for (int d = 0; d < l->digit_count && o >= 0; d++) {
-        const struct layout_digit *digit = &l->digits[d];
-        if (digit->in != i || !(digit->xor [o] || digit->add[o]))
-            continue;
-        for (int j = 0; j < l->out_count; j++)
-            walk->mixed |= j != o && (digit->xor [j] || digit->add[j]);
-        if (walk->count == 16) {
-            walk->mixed = true;
-            continue;
-        }
-        walk->weight[walk->count] = layout_weight(l, d);
-        walk->extent[walk->count++] = digit->extent;
-    }
-}
-
 static bool same_dims(const struct layout *a, const struct layout *b)
 {
     bool same = a->in_count == b->in_count && a->out_count == b->out_count;

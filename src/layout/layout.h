@@ -117,17 +117,6 @@ static inline bool layout_is_exclusive(const struct layout *l)
 {
     return layout_free_extent(l, AXIS_LANE) == 1 && layout_free_extent(l, AXIS_WARP) == 1;
 }
-/* How counter `in` moves along result `out`: its digits that move that result alone, lowest
- * first. *mixed is true if some digit moves it together with another result. Reductions use it:
- * along an axis, lanes combine by shuffles, registers within a thread, warps through shared
- * memory. */
-struct layout_walk {
-    int count;
-    int32_t weight[16], extent[16]; /* weight: in units of the counter */
-    bool mixed;
-};
-void layout_walk_along(const struct layout *l, enum layout_axis in, enum layout_axis out,
-                       struct layout_walk *walk);
 /* The results of enumerating the function. Exact; takes a step for every value of the counters. */
 struct layout_census {
     bool injective;  /* no element is reached twice, except by digits that move nothing */
@@ -149,8 +138,6 @@ bool layout_invert(const struct layout *l, struct layout *out);
 /* Repeats `inner` as `outer` says: inner's digits lie below outer's, and outer's results count
  * in units of inner's extents. */
 bool layout_product(const struct layout *inner, const struct layout *outer, struct layout *out);
-/* Gives the `out` with product(inner, out) == l. */
-bool layout_divide(const struct layout *l, const struct layout *inner, struct layout *out);
 /* Fixes a counter at a value and removes it. */
 bool layout_fix(const struct layout *l, enum layout_axis in, int32_t value, struct layout *out);
 /* Restricts counter `in` to a part: out(y) = l(start + y), y < extent. For parts of shared

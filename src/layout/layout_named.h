@@ -86,11 +86,10 @@ bool layout_panels(const int32_t *extents, int rank, int width, struct layout *o
  * place are xored into [base, base + bits). Returns false if the places there are not powers of
  * two apart. */
 bool layout_swizzled(const struct layout *l, int bits, int base, int shift, struct layout *out);
-/* Gives the layout of a bulk tensor copy into a box whose rows are `span` bytes long (32, 64,
- * 128; CU_TENSOR_MAP_SWIZZLE_…): panels of that width, with 16-byte chunks swizzled within 256,
- * 512 or 1024 bytes. span 0: rows of the whole width, not swizzled. */
-bool layout_tensor_box(const int32_t extents[2], int element_bits, int span, struct layout *out);
-/* Gives `count` copies, `distance` elements apart, chosen by the counter `stage`. */
-bool layout_staged(const struct layout *l, int count, int32_t distance, struct layout *out);
+/* Gives the layout of bulk tensor copies into boxes whose rows are `span` bytes long (32, 64,
+ * 128; CU_TENSOR_MAP_SWIZZLE_…): the last two axes are cut into panels of that width, with 16-byte
+ * chunks swizzled within 256, 512 or 1024 bytes. span 0: rows of the whole width, not swizzled. */
+bool layout_tensor_box(const int32_t *extents, int rank, int element_bits, int span,
+                       struct layout *out);
 
 #endif

@@ -70,25 +70,30 @@ bool layout_swizzled(const struct layout *l, int bits, int base, int shift, stru
     return shift >= bits && layout_compose(&swizzle, l, out);
 }
 
-bool layout_tensor_box(const int32_t extents[2], int element_bits, int span, struct layout *out)
+bool layout_tensor_box(const int32_t *extents, int rank, int element_bits, int span,
+                       struct layout *out)
 {
     struct layout plain;
     int modes = span == 32 ? 1 : span == 64 ? 2 : span == 128 ? 3 : 0;
     if (span == 0)
-        return layout_rows(extents, 2, 0, out);
-    if (!modes || element_bits > 128 || !layout_panels(extents, 2, span * 8 / element_bits, &plain))
+        return layout_rows(extents, rank, 0, out);
+    if (!modes || rank < 2 || rank > RANK_MAX || element_bits > 128)
         return false;
+    int32_t width = span * 8 / element_bits;
+    int32_t rows = extents[rank - 2], columns = extents[rank - 1], step = rows * columns;
+    if (columns % width)
+        return false;
+    layout_init(&plain);
+    layout_add_out(&plain, AXIS_AT, step);
+    for (int i = rank - 3; i >= 0; i--) {
+        layout_add_digit(&plain, AXIS_DIM(i), extents[i], AXIS_AT, step);
+        step *= extents[i];
+    }
+    plain.outs[0].extent = step;
+    layout_add_digit(&plain, AXIS_DIM(rank - 2), rows, AXIS_AT, width);
+    layout_add_digit(&plain, AXIS_DIM(rank - 1), width, AXIS_AT, 1);
+    layout_add_digit(&plain, AXIS_DIM(rank - 1), columns / width, AXIS_AT, rows * width);
+    layout_normalise(&plain);
     int chunk = gf2_highest((uint64_t)(128 / element_bits)); /* log2 of the elements in 16 bytes */
     return layout_swizzled(&plain, modes, chunk, 3, out);
-}
-
-bool layout_staged(const struct layout *l, int count, int32_t distance, struct layout *out)
-{
-    if (distance < layout_out_extent(l, AXIS_AT) || layout_in_index(l, AXIS_STAGE) >= 0)
-        return false;
-    *out = *l;
-    out->outs[layout_out_index(l, AXIS_AT)].extent = distance * count;
-    layout_add_digit(out, AXIS_STAGE, count, AXIS_AT, distance);
-    layout_normalise(out);
-    return true;
 }

@@ -495,12 +495,6 @@ struct ptx_instruction *ptx_branch(struct ptx_builder *b, struct ptx_label *labe
     return ptx_emit(b, "bra", to);
 }
 
-void ptx_pragma(struct ptx_builder *b, const char *text)
-{
-    struct ptx_statement s = {.kind = PTX_AT_PRAGMA, .pragma = keep(b, text)};
-    push(b, s);
-}
-
 void ptx_mark(struct ptx_builder *b, enum ptx_mark_kind kind, const void *loop, int copy)
 {
     struct ptx_mark *mark = arena_new(b->arena, struct ptx_mark);

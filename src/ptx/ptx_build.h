@@ -157,8 +157,6 @@ struct ptx_instruction *ptx_when(struct ptx_instruction *ins, struct ptx_operand
 struct ptx_label *ptx_new_label(struct ptx_builder *b, const char *name);
 void ptx_place(struct ptx_builder *b, struct ptx_label *label);
 struct ptx_instruction *ptx_branch(struct ptx_builder *b, struct ptx_label *label);
-/* Emits a .pragma, such as "nounroll" before a loop's label. */
-void ptx_pragma(struct ptx_builder *b, const char *text);
 
 /* Marks the place before the next instruction. After ptx_end, function->marks has it. */
 void ptx_mark(struct ptx_builder *b, enum ptx_mark_kind kind, const void *loop, int copy);

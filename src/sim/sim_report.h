@@ -226,7 +226,5 @@ const struct diagnostic *sim_finding_diagnostic(const struct sim_report *r,
 void sim_finding_json(struct text *out, const struct sim_report *r, const struct sim_finding *f);
 
 void sim_report_text(struct text *out, const struct sim_report *r, bool colour);
-/* Prints a JSON array of the findings. */
-void sim_report_json(struct text *out, const struct sim_report *r);
 
 #endif

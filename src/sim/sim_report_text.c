@@ -348,13 +348,3 @@ void sim_finding_json(struct text *out, const struct sim_report *r, const struct
     }
     text_add(out, "]}");
 }
-
-void sim_report_json(struct text *out, const struct sim_report *r)
-{
-    text_add(out, "[");
-    for (const struct sim_finding *f = r->first; f; f = f->next) {
-        text_add(out, f == r->first ? "\n  " : ",\n  ");
-        sim_finding_json(out, r, f);
-    }
-    text_add(out, r->first ? "\n]" : "]");
-}

@@ -688,7 +688,7 @@ static void findings_are_not_repeated(void **state)
     assert_true(c.report.first->count >= 10 * 32);
     struct text t;
     text_init(&t, &c.arena);
-    sim_report_json(&t, &c.report);
+    sim_finding_json(&t, &c.report, c.report.first);
     assert_non_null(strstr(t.data, "\"kind\": \"race\""));
 }
 

@@ -82,7 +82,8 @@ static void say(struct text *said, struct sim_case *c, const struct sim_report *
     text_printf(said, "%s %s\n%lld steps, %lld waits ended\n", ends[c->end], sim_why(c->sim),
                 (long long)sim_steps(c->sim), (long long)sim_waits_ended(c->sim));
     sim_report_text(said, report, false);
-    sim_report_json(said, report);
+    for (const struct sim_finding *f = report->first; f; f = f->next)
+        sim_finding_json(said, report, f);
     sim_counters_json(said, counters, c->module, NULL);
     const uint32_t *words = sim_case_words(c, out, WORDS);
     for (int i = 0; i < WORDS; i++)

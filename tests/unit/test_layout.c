@@ -241,13 +241,13 @@ static void shared_layouts_invert(void **state)
         }
 }
 
-static void a_product_repeats_and_a_quotient_undoes_it(void **state)
+static void a_product_repeats_its_inner_layout(void **state)
 {
     (void)state;
     uint64_t seed = 7;
     for (int n = random_rounds(1000); n > 0; n--) {
         static const int factors[] = {1, 2, 3, 4, 5, 11, 12};
-        struct layout atom, outer, product, quotient;
+        struct layout atom, outer, product;
         int rows = 1 + random_below(&seed, 4), columns = 4 + random_below(&seed, 3);
         random_atom(&seed, random_below(&seed, 4), random_below(&seed, 2), rows, columns, false,
                     &atom);
@@ -272,22 +272,7 @@ static void a_product_repeats_and_a_quotient_undoes_it(void **state)
             for (int j = 0; j < product.out_count; j++)
                 assert_int_equal(got[j], a[j] + b[j] * atom.outs[j].extent);
         } while (next(&product, in));
-        assert_true(layout_divide(&product, &atom, &quotient));
-        layout_add_free(&outer, AXIS_LANE, 1); /* counters that the atom has and outer lacks */
-        layout_normalise(&outer);
-        assert_true(layout_equal(&quotient, &outer));
     }
-}
-
-static void what_is_no_factor_does_not_divide(void **state)
-{
-    (void)state;
-    struct layout tile, atom, out;
-    layout_mma((struct mma_shape){16, 8, 16, 16}, MATRIX_C, &tile);
-    layout_ldmatrix(1, false, &atom);
-    assert_true(layout_divide(&tile, &atom, &out)); /* 8 rows, then 8 more in registers */
-    layout_ldmatrix(1, true, &atom);
-    assert_false(layout_divide(&tile, &atom, &out));
 }
 
 static void a_part_of_a_shared_tile(void **state)
@@ -356,7 +341,7 @@ static void fixing_and_dropping(void **state)
     struct layout l, staged, one, column;
     int32_t in[LAYOUT_INS] = {2, 5, 9}, at, at_one;
     layout_rows((const int32_t[]){16, 80}, 2, 8, &l);
-    assert_true(layout_staged(&l, 3, 1536, &staged));
+    with_stages(&l, 3, 1536, &staged);
     assert_true(layout_fix(&staged, AXIS_STAGE, 2, &one));
     layout_apply(&staged, in, &at);
     layout_apply(&one, in + 1, &at_one);
@@ -370,27 +355,6 @@ static void fixing_and_dropping(void **state)
     assert_int_equal(layout_out_extent(&column, AXIS_D0), 8);
     layout_transpose(&column, &one);
     assert_true(layout_equal(&l, &one));
-}
-
-static void who_walks_along_an_axis(void **state)
-{
-    (void)state;
-    struct layout l;
-    struct layout_walk walk;
-    struct mma_tiling tiling = {.shape = {16, 8, 16, 16}, .warps_m = 2, .warps_n = 2};
-    layout_mma_tile(&tiling, MATRIX_C, (const int32_t[]){64, 80}, &l);
-    layout_walk_along(&l, AXIS_LANE, AXIS_D1, &walk); /* four neighbouring lanes hold a row */
-    assert_int_equal(walk.count, 2);
-    assert_int_equal(walk.weight[0], 1);
-    assert_int_equal(walk.weight[1], 2);
-    layout_walk_along(&l, AXIS_WARP, AXIS_D1, &walk); /* and two neighbouring warps */
-    assert_int_equal(walk.count, 1);
-    assert_int_equal(walk.weight[0], 1);
-    layout_walk_along(&l, AXIS_REG, AXIS_D1, &walk); /* two neighbours, five times */
-    assert_int_equal(walk.count, 2);
-    assert_int_equal(walk.weight[1], 4);
-    assert_int_equal(walk.extent[1], 5);
-    assert_false(walk.mixed);
 }
 
 static void a_census_counts_holders(void **state)
@@ -421,12 +385,10 @@ int main(void)
         cmocka_unit_test(an_inverse_leads_back),
         cmocka_unit_test(inverse_composed_with_the_layout_is_the_identity),
         cmocka_unit_test(shared_layouts_invert),
-        cmocka_unit_test(a_product_repeats_and_a_quotient_undoes_it),
-        cmocka_unit_test(what_is_no_factor_does_not_divide),
+        cmocka_unit_test(a_product_repeats_its_inner_layout),
         cmocka_unit_test(a_part_of_a_shared_tile),
         cmocka_unit_test(a_part_of_a_register_tile),
         cmocka_unit_test(fixing_and_dropping),
-        cmocka_unit_test(who_walks_along_an_axis),
         cmocka_unit_test(a_census_counts_holders),
     };
     return cmocka_run_group_tests(tests, arena_set_up, arena_tear_down);

@@ -1,4 +1,4 @@
-/* Random layouts for the tests of src/layout: the same seed gives the same ones. */
+/* Layouts for the tests of src/layout, most of them random: the same seed gives the same ones. */
 #ifndef TW_TEST_LAYOUT_RANDOM_H
 #define TW_TEST_LAYOUT_RANDOM_H
 
@@ -140,6 +140,16 @@ static inline void random_registers(uint64_t *state, bool bijective, struct layo
 {
     struct random_shape s = random_shape(state);
     random_of_shape(state, &s, bijective, out);
+}
+
+/* Gives `count` copies of a shared layout, `distance` elements apart, for the counter `stage`. */
+static inline void with_stages(const struct layout *l, int count, int32_t distance,
+                               struct layout *out)
+{
+    *out = *l;
+    out->outs[layout_out_index(l, AXIS_AT)].extent = distance * count;
+    layout_add_digit(out, AXIS_STAGE, count, AXIS_AT, distance);
+    layout_normalise(out);
 }
 
 /* Makes a shared layout for a tile of two axes, and tells how it was made. */

@@ -98,7 +98,7 @@ static void it_finds_the_usual_swizzles(void **state)
         assert_true(layout_choose_shared(&w, &c));
         assert_int_equal(c.form, SHARED_SWIZZLED);
         /* 32, 64, 128 bytes a row: the layout that a bulk tensor copy writes */
-        assert_true(layout_tensor_box(extents, 16, columns * 2, &usual));
+        assert_true(layout_tensor_box(extents, 2, 16, columns * 2, &usual));
         assert_true(layout_equal(&c.layout, &usual));
     }
 }
@@ -248,7 +248,7 @@ static void tensor_boxes_are_swizzled_in_chunks(void **state)
             struct layout l;
             int width = span * 8 / bits;
             int32_t extents[2] = {48, 3 * width}, in[2], at;
-            assert_true(layout_tensor_box(extents, bits, span, &l));
+            assert_true(layout_tensor_box(extents, 2, bits, span, &l));
             for (in[0] = 0; in[0] < extents[0]; in[0]++)
                 for (in[1] = 0; in[1] < extents[1]; in[1]++) {
                     /* byte address in the panel, chunk number xored with line number */

@@ -38,7 +38,7 @@ static void texts_of_known_layouts(void **state)
     layout_rows((const int32_t[]){96, 64}, 2, 0, &plain);
     layout_swizzled(&plain, 3, 3, 3, &l);
     check_text(&l, "layout(d0(^72, ^144, ^288, 12:512), d1(8:1, ^8, ^16, ^32) -> 6144)");
-    layout_staged(&l, 3, 6144, &staged);
+    with_stages(&l, 3, 6144, &staged);
     check_text(&staged, "layout(stage(3:6144), d0(^72, ^144, ^288, 12:512), d1(8:1, ^8, ^16, ^32) "
                         "-> 18432)");
     layout_slice_in(&l, AXIS_D0, 8, 8, &plain);

@@ -139,7 +139,6 @@ static void every_kind_of_operand(void **state)
              ptx_int(-1), ptx_int(0), ptx_int(1));
     ptx_emit(&b, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", four, ptx_vector(&b, r, 4),
              two, four);
-    ptx_pragma(&b, "nounroll");
     ptx_emit_plain(&b, "ret");
     ptx_end(&b);
     check_module(b.module);
