@@ -14,7 +14,8 @@ struct thread_builder {
 };
 
 /* Starts a function: without parameters, objects and operations. An operation that computes a single value from its
- * operands alone is made once in a region, as far as the last thousand tell: what adds it again gets the first result. */
+ * operands alone is made once in a region: adding an equal one returns the first one's result. The builder remembers
+ * 1,024 operations by their hash; an operation that another has replaced there is made again. */
 void thread_build_start(struct thread_builder *b, struct arena *a, const char *name,
                         struct ptx_target target);
 
