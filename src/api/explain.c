@@ -336,7 +336,7 @@ static tw_status find_work(struct explain *e)
     explain_persistent(e, counts);
     explain_time(e, counts);
     if (e->out.launches)
-        explain_words(e, counts);
+        explain_advice(e, counts);
     return TW_OK;
 }
 

@@ -64,12 +64,12 @@ double explain_flops(const tw_launch *l);
 /* Lists accesses by line, and fills in the traffic that follows from them alone.
  * explain_access.c */
 void explain_accesses(struct explain *e, const struct accesses *accesses);
-/* Fills in the rest of the traffic, roofs, time and words. explain_time.c, explain_words.c */
+/* Fills in the rest of the traffic, roofs, time and words. explain_time.c, explain_advice.c */
 void explain_time(struct explain *e, struct explain_counts *c);
 /* Returns the speedup of the launch if everything except the launch overhead gets `times` as
  * fast. */
 double explain_gain(const tw_explanation *o, double times);
-void explain_words(struct explain *e, const struct explain_counts *c);
+void explain_advice(struct explain *e, const struct explain_counts *c);
 
 /* Fills in the public description of a GPU. */
 void explain_gpu(const struct gpu *g, tw_gpu *out);

@@ -575,12 +575,12 @@ static bool is_order(const tw_sim_options *o)
     return good;
 }
 
-static const struct sim_turn *take_order(const struct simulation *s)
+static const struct sim_slice *take_order(const struct simulation *s)
 {
     int count = s->options.order_count;
-    struct sim_turn *order = count ? arena_array(&s->ctx->scratch, struct sim_turn, count) : NULL;
+    struct sim_slice *order = count ? arena_array(&s->ctx->scratch, struct sim_slice, count) : NULL;
     for (int i = 0; i < count; i++)
-        order[i] = (struct sim_turn){s->options.order[i].warp, s->options.order[i].steps};
+        order[i] = (struct sim_slice){s->options.order[i].warp, s->options.order[i].steps};
     return order;
 }
 

@@ -8,7 +8,7 @@
 
 /* Pages of live work in all; beyond it the oldest work is forgotten. */
 enum { MOST_PAGES = 1 << 15 };
-enum { TELLERS = 64 }; /* threads of the host that enqueue functions of the host */
+enum { NOTIFIERS = 64 }; /* threads of the host that enqueue functions of the host */
 
 static struct {
     struct driver_slot {
@@ -21,7 +21,7 @@ static struct {
     struct {
         pid_t thread; /* of the host, that enqueued functions of the host; 0: several */
         struct driver_clock clock; /* what comes before those functions */
-    } told[TELLERS];
+    } told[NOTIFIERS];
     int told_count;
     uint64_t works;               /* so far */
     size_t pages;                 /* of live work */
@@ -188,13 +188,13 @@ void driver_order_host_all(void)
 }
 
 /* Returns the clock of the work before the functions that a thread of the host enqueued. If there are
- * more threads than TELLERS, the last ones share a clock, and each counts as told by the others. */
+ * more threads than NOTIFIERS, the last ones share a clock, and each counts as told by the others. */
 static struct driver_clock *told_by(pid_t thread)
 {
     int i = 0;
     while (i < order.told_count && order.told[i].thread != thread)
         i++;
-    if (i == TELLERS)
+    if (i == NOTIFIERS)
         order.told[--i].thread = 0;
     else if (i == order.told_count)
         order.told[order.told_count++].thread = thread;

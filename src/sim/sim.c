@@ -656,7 +656,7 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
         sim_run_blocks(sim);
     sim_settle(sim);
     sim_later_end(sim);
-    sim_tell_executed(sim);
+    sim_notify_executed(sim);
     tell_ended(sim);
     return sim->end;
 }

@@ -81,8 +81,8 @@ void sim_wrote(struct sim *sim, uint64_t address, size_t bytes);
 bool sim_load(struct sim *sim, const struct ptx_module *module, const struct source *source,
               struct diag *diag);
 
-/* An entry of a chosen order: the instructions that a warp may run before the next entry's turn. */
-struct sim_turn {
+/* A time slice of a chosen order: how many instructions a warp may run before the next slice. */
+struct sim_slice {
     int warp;
     int64_t steps; /* 0: until it waits */
 };
@@ -93,10 +93,10 @@ bool sim_variable(struct sim *sim, const struct ptx_variable *v, uint64_t *addre
 void sim_place(struct sim *sim, const struct ptx_variable *v, uint64_t address);
 
 struct sim_options {
-    uint64_t seed; /* seed of the order of warps and blocks; 0: warps in turn */
-    /* Without a seed: the turns of each block's warps, repeated; after each pass come the warps
+    uint64_t seed; /* seed of the order of warps and blocks; 0: round robin */
+    /* Without a seed: the slices of each block's warps, repeated; after each pass come the warps
      * that the list does not name. NULL: warps in the order of their numbers. */
-    const struct sim_turn *order;
+    const struct sim_slice *order;
     int order_count;
     int64_t step_limit; /* most instructions of all warps together; 0: 2^40 */
     bool async_late;    /* asynchronous work lands as late as the rules allow; otherwise at once */

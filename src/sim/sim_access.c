@@ -219,8 +219,8 @@ static bool tell_reached(struct sim_warp *w, const struct sim_op *op, const stru
         a.value[0] = values;
     }
     if (!sent)
-        sim_tell_access_later(w, &a);
-    return !needs || sim_tell_access_now(w, &a);
+        sim_notify_access_later(w, &a);
+    return !needs || sim_notify_access_now(w, &a);
 }
 
 /* Gathers the values that a store will write, one lane after the other. */

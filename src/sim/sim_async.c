@@ -57,7 +57,7 @@ static bool tell_landing(struct sim_warp *w, const struct copy *c, uint32_t mask
                                .bytes = c->op->bytes,
                                .across = from,
                                .past_l1 = c->op->small};
-    if (!sim_tell_async(w, &event))
+    if (!sim_notify_async(w, &event))
         return false;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
@@ -75,10 +75,10 @@ static bool tell_landing(struct sim_warp *w, const struct copy *c, uint32_t mask
             if (c->bytes[__builtin_ctz(lanes)] == read.bytes)
                 read.mask |= lanes & -lanes;
         rest &= ~read.mask;
-        if (read.bytes && !sim_tell_access(w, &read))
+        if (read.bytes && !sim_notify_access(w, &read))
             return false;
     }
-    return sim_tell_access(w, &write);
+    return sim_notify_access(w, &write);
 }
 
 static bool land_copy(struct sim_warp *w, const struct copy *c, uint32_t mask)
@@ -291,7 +291,7 @@ static bool issue(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     if (w->observed) {
         struct sim_async_event event = {
             .at = c.at, .kind = SIM_ASYNC_ISSUE, .mask = mask, .group = c.number, .bytes = c.bytes};
-        if (!sim_tell_async(w, &event))
+        if (!sim_notify_async(w, &event))
             return false;
     }
     return w->sim->late ? add(w, copies, &c) : land_copy(w, &c, mask);
@@ -308,7 +308,7 @@ static bool commit(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
         return true;
     struct sim_async_event event = {.kind = SIM_ASYNC_COMMIT, .mask = mask};
     sim_place_of(w, op, &event.at);
-    return sim_tell_async(w, &event);
+    return sim_notify_async(w, &event);
 }
 
 /* op->imm: groups that may be under way; op->small: wait for all copies, committed or not */
@@ -329,7 +329,7 @@ static bool wait(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     struct sim_async_event event = {
         .kind = SIM_ASYNC_WAIT, .mask = mask, .pending = (int)op->imm, .all = op->small};
     sim_place_of(w, op, &event.at);
-    return sim_tell_async(w, &event);
+    return sim_notify_async(w, &event);
 }
 
 /* cp.async.mbarrier.arrive; op->small: .noinc */

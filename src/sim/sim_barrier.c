@@ -25,7 +25,7 @@ static bool tell_barrier(struct sim_warp *w, const struct sim_op *op, enum sim_s
     sim_place_of(w, op, &event.at);
     if (kind == SIM_BARRIER_ARRIVE && event.aligned && w->alive & ~mask)
         event.skipping = sim_skipping(w, op, &event.skipping_at) & ~mask;
-    return sim_tell_sync(w, &event);
+    return sim_notify_sync(w, &event);
 }
 
 /* Gives the result of bar.red to the lanes that wait at it. */
@@ -198,7 +198,7 @@ static bool fence(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     struct sim_sync_event event = {
         .kind = (enum sim_sync)op->small, .mask = mask, .order = op->order, .scope = op->scope};
     sim_place_of(w, op, &event.at);
-    return sim_tell_sync(w, &event);
+    return sim_notify_sync(w, &event);
 }
 
 static bool choose_bar(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)

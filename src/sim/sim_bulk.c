@@ -99,7 +99,7 @@ static bool tell_shared(struct batch *b, enum sim_kind kind)
         a.before[j] = b->host[j];
         a.value[j] = kind == SIM_WRITE ? b->value[j] : NULL;
     }
-    return sim_tell_access(b->c->warp, &a);
+    return sim_notify_access(b->c->warp, &a);
 }
 
 /* Tells of the global side: one access for each number of bytes. */
@@ -122,7 +122,7 @@ static bool tell_global(struct batch *b, enum sim_kind kind)
             a.before[j] = b->global[j];
             a.value[j] = kind == SIM_WRITE ? b->value[j] + p->skip : NULL;
         }
-        if (bytes && !sim_tell_access(b->c->warp, &a))
+        if (bytes && !sim_notify_access(b->c->warp, &a))
             return false;
     }
     return true;
@@ -185,7 +185,7 @@ static bool tell(const struct sim_bulk *c, enum sim_async kind)
         event.mbarrier = c->mbarrier.offset;
         event.mbarrier_block = c->mbarrier.block->number;
     }
-    return !c->warp->observed || sim_tell_async(c->warp, &event);
+    return !c->warp->observed || sim_notify_async(c->warp, &event);
 }
 
 static bool land(const struct sim_bulk *c)
@@ -327,7 +327,7 @@ static bool tell_groups(struct sim_warp *w, const struct sim_op *op, uint32_t ma
                                     .pending = (int)op->imm,
                                     .reads = op->small};
     sim_place_of(w, op, &event.at);
-    return !w->observed || sim_tell_async(w, &event);
+    return !w->observed || sim_notify_async(w, &event);
 }
 
 static bool commit(struct sim_warp *w, const struct sim_op *op, uint32_t mask)

@@ -118,7 +118,7 @@ static bool tell_written(struct sim_warp *w, const struct sim_op *op,
     }
     if (source && source->slot == SIM_NO_SLOT && source->bytes >= p->bytes)
         access.across = across;
-    return sim_tell_access(w, &access);
+    return sim_notify_access(w, &access);
 }
 
 /* --- calling --- */

@@ -70,7 +70,7 @@ static bool tell(struct sim_warp *w, const struct sim_op *op, enum sim_sync kind
                                    .scope = SIM_CLUSTER,
                                    .cluster = w->block->cluster->number};
     sim_place_of(w, op, &event.at);
-    return !w->observed || sim_tell_sync(w, &event);
+    return !w->observed || sim_notify_sync(w, &event);
 }
 
 static bool is_complete(const struct sim_cluster *c)

@@ -136,7 +136,7 @@ static bool found(struct sim_warp *w, const struct sim_op *op, const struct sim_
     sim_place_of(w, op, &event.at);
     if (other)
         sim_place_of(w, other, &place);
-    return sim_tell_sync(w, &event);
+    return sim_notify_sync(w, &event);
 }
 
 static bool run_touch(struct sim_warp *w, const struct sim_op *op, uint32_t mask)

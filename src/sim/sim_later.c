@@ -189,7 +189,7 @@ static void hear_block(const struct sim *sim, const struct event *e)
 {
     struct sim_block_event event;
     memcpy(&event, e + 1, sizeof event);
-    sim_tell_block(sim, &event, e->kind == BEGINS, true);
+    sim_notify_block(sim, &event, e->kind == BEGINS, true);
 }
 
 static void hear(const struct sim *sim, const struct event *e)

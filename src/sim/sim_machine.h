@@ -225,7 +225,7 @@ struct sim_block {
      * copies and other blocks may write it at any time. */
     bool unwritten, written_later;
     bool unheard; /* no observer hears of it; not set if these hear of different blocks */
-    /* By space: 1 + the value of `tellings` at which no observer needed accesses at once. */
+    /* By space: 1 + the value of `notifications` at which no observer needed accesses at once. */
     uint64_t needless[SIM_PARAM + 1];
     bool unwatched; /* struct sim_options, watch_steps; or unchosen */
     bool unchosen;  /* it runs because another block of its cluster was chosen */
@@ -282,18 +282,18 @@ struct sim {
     struct sim_standstill *standstill;
     int64_t steps, step_limit;
     uint64_t random;
-    uint64_t changes;     /* changes of memory or barriers: anything that a poll may wait for */
-    uint32_t copies;      /* asynchronous copies so far; the next one's number */
-    uint64_t stack_bytes; /* host bytes for calls and their local memory */
-    bool counted;         /* an observer wants to know how often instructions were executed */
-    bool alike;           /* all observers hear of the same blocks */
-    uint64_t tellings;    /* of accesses and synchronisation, to observers that hear at once */
-    bool told;            /* an observer wants to hear of each one; then a turn may end after any */
+    uint64_t changes;       /* changes of memory or barriers: anything that a poll may wait for */
+    uint32_t copies;        /* asynchronous copies so far; the next one's number */
+    uint64_t stack_bytes;   /* host bytes for calls and their local memory */
+    bool counted;           /* an observer wants to know how often instructions were executed */
+    bool alike;             /* all observers hear of the same blocks */
+    uint64_t notifications; /* of accesses and synchronisation, to observers that hear at once */
+    bool told; /* an observer wants to hear of each one; then a slice may end after any */
     bool late;
     int64_t land_after;                  /* of late copies: struct sim_options, async_after */
     bool traces;                         /* an observer wants to hear of uses of undefined values */
     struct sim_undefined loaded, stored; /* by the current instruction */
-    int64_t turn_end;                    /* value of `steps` at the next turn */
+    int64_t slice_end;                   /* value of `steps` at the end of the slice */
     int64_t waits_ended;
     int64_t unwatched; /* blocks */
     int64_t asked_at;  /* value of `steps` at the next call of `cancelled` */
@@ -308,13 +308,13 @@ uint32_t sim_random(struct sim *sim, uint32_t below);
 
 /* sim_warp.c */
 /* Tells observers how often ops were executed, and clears the counts. */
-void sim_tell_executed(struct sim *sim);
+void sim_notify_executed(struct sim *sim);
 /* Begins a warp: one path at the kernel's start. */
 void sim_warp_begin(struct sim_warp *w, struct sim_code *code);
 void sim_warp_end(struct sim_warp *w);
 enum sim_pause {
     SIM_PAUSE_NONE,
-    SIM_PAUSE_TURN,    /* it ran long enough */
+    SIM_PAUSE_SLICE,   /* it ran long enough */
     SIM_PAUSE_POLLS,   /* it waits in a loop */
     SIM_PAUSE_BLOCKED, /* no path can go on */
     SIM_PAUSE_DONE     /* all lanes have exited, or the launch is over */
@@ -364,7 +364,7 @@ struct sim_idle {
     int next;         /* the round whose state is kept */
     uint64_t state;
 };
-/* Called after a round in which every warp had its turn: finds out whether anything can go on. */
+/* Called after a round in which every warp had a slice: finds out whether anything can go on. */
 void sim_idle_round(struct sim *sim, struct sim_idle *idle);
 
 /* sim_async.c */
@@ -419,12 +419,12 @@ void sim_cluster_leave(struct sim *sim, struct sim_block *b);
 void sim_cluster_after_exit(struct sim_warp *w);
 uint32_t sim_cluster_special(const struct sim_warp *w, unsigned special);
 
-/* sim_tell.c */
+/* sim_notify.c */
 /* Returns true if an observer that hears at once needs accesses to this space. */
 bool sim_needs(struct sim_warp *w, enum sim_space space);
 /* Tell observers that may hear later, and the others. */
-void sim_tell_access_later(struct sim_warp *w, const struct sim_access *access);
-bool sim_tell_access_now(struct sim_warp *w, const struct sim_access *access);
+void sim_notify_access_later(struct sim_warp *w, const struct sim_access *access);
+bool sim_notify_access_now(struct sim_warp *w, const struct sim_access *access);
 
 /* sim_memory.c */
 /* Returns the host address of `bytes` bytes at an address, generic or in a space; NULL: a fault. */
@@ -447,8 +447,8 @@ sim_handler *sim_builtin(const char *name);
 /* sim_schedule.c: runs all blocks of the grid. */
 void sim_run_blocks(struct sim *sim);
 /* Tells the observers whose `later` is as given. */
-bool sim_tell_block(const struct sim *sim, const struct sim_block_event *event, bool begins,
-                    bool later);
+bool sim_notify_block(const struct sim *sim, const struct sim_block_event *event, bool begins,
+                      bool later);
 
 /* sim_later.c: starts the second thread if the launch has run for long. */
 void sim_later_begin(struct sim *sim);

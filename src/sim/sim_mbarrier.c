@@ -91,7 +91,7 @@ static bool tell(const struct visit *v, struct sim_sync_event event)
     else
         sim_place_of(v->w, v->op, &event.at);
     memcpy(event.address, v->at->offset, sizeof event.address);
-    return sim_tell_sync(v->w, &event);
+    return sim_notify_sync(v->w, &event);
 }
 
 static bool tell_count(const struct visit *v, enum sim_sync kind, int64_t count)

@@ -211,7 +211,7 @@ static bool tell_together(struct sim_warp *w, const struct sim_op *op, uint32_t 
         access.before[i] = in ? host[i] : NULL;
         access.value[i] = in && want->value ? want->value[i] : NULL;
     }
-    return sim_tell_access(w, &access);
+    return sim_notify_access(w, &access);
 }
 
 /* Returns 1 + the number of the block whose shared memory an address is in, 0 for the own. */
@@ -245,7 +245,7 @@ static bool tell(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
             access.value[lane] = want->value ? want->value[lane] : NULL;
         }
         mask &= ~access.mask;
-        if (!sim_tell_access(w, &access))
+        if (!sim_notify_access(w, &access))
             return false;
     }
     return true;

@@ -283,9 +283,9 @@ void sim_polls(struct sim_warp *w, const struct sim_op *op, uint32_t mask, bool 
 /* Fills the place of an event: block, warp and instruction. */
 void sim_place_of(const struct sim_warp *w, const struct sim_op *op, struct sim_place *place);
 /* Tells observers. Returns false if one asks to stop, and notes that. */
-bool sim_tell_sync(struct sim_warp *w, struct sim_sync_event *event);
-bool sim_tell_access(struct sim_warp *w, const struct sim_access *access);
-bool sim_tell_async(struct sim_warp *w, struct sim_async_event *event);
+bool sim_notify_sync(struct sim_warp *w, struct sim_sync_event *event);
+bool sim_notify_access(struct sim_warp *w, const struct sim_access *access);
+bool sim_notify_async(struct sim_warp *w, struct sim_async_event *event);
 
 static inline uint16_t *sim_u16(uint8_t *file, uint32_t slot)
 {

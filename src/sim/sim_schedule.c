@@ -50,8 +50,8 @@ static struct sim_block *new_block(struct sim *sim)
     return b;
 }
 
-bool sim_tell_block(const struct sim *sim, const struct sim_block_event *event, bool begins,
-                    bool later)
+bool sim_notify_block(const struct sim *sim, const struct sim_block_event *event, bool begins,
+                      bool later)
 {
     for (struct sim_observer *o = sim->observers; o; o = o->next) {
         bool (*tell)(void *, const struct sim_block_event *) =
@@ -80,8 +80,8 @@ static void tell_block(struct sim *sim, const struct sim_block *b, bool begins)
     if (sim->hears_later)
         sim_later_block(sim, &event, begins);
     else
-        sim_tell_block(sim, &event, begins, true);
-    if (!sim_tell_block(sim, &event, begins, false))
+        sim_notify_block(sim, &event, begins, true);
+    if (!sim_notify_block(sim, &event, begins, false))
         sim_over(sim, SIM_ASKED, "an observer asked to stop");
 }
 
@@ -157,7 +157,7 @@ static int most_resident(const struct sim *sim)
     return n > 0 ? n : 16;
 }
 
-/* --- turns --- */
+/* --- time slices --- */
 
 enum { STEPS_BETWEEN_QUESTIONS = 1 << 14 };
 
@@ -198,12 +198,12 @@ static void ask_whether_to_go_on(struct sim *sim, struct sim_warp *w)
     sim_over(sim, SIM_ASKED, "cancelled");
 }
 
-static void limit_turn(struct sim *sim, struct sim_warp *w, int64_t steps)
+static void limit_slice(struct sim *sim, struct sim_warp *w, int64_t steps)
 {
     ask_whether_to_go_on(sim, w);
     sim_later_begin(sim);
     int64_t left = sim->step_limit - sim->steps;
-    sim->turn_end = steps < left ? sim->steps + steps : sim->step_limit;
+    sim->slice_end = steps < left ? sim->steps + steps : sim->step_limit;
 }
 
 static void stop_without_steps(struct sim *sim, struct sim_warp *w)
@@ -217,7 +217,7 @@ static void stop_without_steps(struct sim *sim, struct sim_warp *w)
                           (long long)sim->step_limit));
 }
 
-enum { LONG_TURN = 1 << 14 };
+enum { LONG_SLICE = 1 << 14 };
 
 static bool is_in_order(const struct sim_options *o, int warp)
 {
@@ -229,32 +229,32 @@ static bool is_in_order(const struct sim_options *o, int warp)
 
 /* Runs a warp for up to `steps` instructions. Returns true if it can go on without another
  * block. */
-static bool run_turn(struct sim *sim, struct sim_warp *w, int64_t steps)
+static bool run_slice(struct sim *sim, struct sim_warp *w, int64_t steps)
 {
     if (!w->alive || !sim_warp_can_run(w))
         return false;
-    limit_turn(sim, w, steps);
+    limit_slice(sim, w, steps);
     enum sim_pause pause = sim_warp_run(w);
-    if (pause == SIM_PAUSE_TURN)
+    if (pause == SIM_PAUSE_SLICE)
         w->rotates = w->path_count > 1; /* one of its paths may wait for another */
     stop_without_steps(sim, w);
     return pause != SIM_PAUSE_POLLS;
 }
 
-/* Runs the turns of the chosen order, then each other warp of a block once. Returns true if a
+/* Runs the slices of the chosen order, then each other warp of a block once. Returns true if a
  * warp can go on without another block. */
 static bool run_round(struct sim *sim, struct sim_block *b)
 {
     const struct sim_options *o = &sim->launch->options;
     bool goes_on = false;
     for (int i = 0; i < o->order_count && !sim->over && b->alive; i++) {
-        const struct sim_turn *t = &o->order[i];
+        const struct sim_slice *t = &o->order[i];
         if (t->warp < b->warp_count &&
-            run_turn(sim, &b->warps[t->warp], t->steps > 0 ? t->steps : LONG_TURN))
+            run_slice(sim, &b->warps[t->warp], t->steps > 0 ? t->steps : LONG_SLICE))
             goes_on = true;
     }
     for (int i = 0; i < b->warp_count && !sim->over && b->alive; i++)
-        if (!is_in_order(o, i) && run_turn(sim, &b->warps[i], LONG_TURN))
+        if (!is_in_order(o, i) && run_slice(sim, &b->warps[i], LONG_SLICE))
             goes_on = true;
     return goes_on;
 }
@@ -277,7 +277,7 @@ static void run_block(struct sim *sim, struct sim_block *b)
         end_block(sim, b);
 }
 
-static void run_in_turn(struct sim *sim)
+static void run_round_robin(struct sim *sim)
 {
     struct sim_idle idle = {.changes = UINT64_MAX};
     while (!sim->over && (sim->resident || sim->next_block < sim->blocks)) {
@@ -333,8 +333,8 @@ static struct sim_warp *random_warp(struct sim *sim)
     return chosen;
 }
 
-/* Returns mostly short turns and some long ones: both find races. */
-static int64_t random_turn(struct sim *sim)
+/* Returns mostly short slices and some long ones: both find races. */
+static int64_t random_slice(struct sim *sim)
 {
     uint32_t kind = sim_random(sim, 8);
     return 1 + (int64_t)sim_random(sim, kind < 4 ? 8 : kind < 7 ? 64 : 2048);
@@ -368,7 +368,7 @@ static void run_at_random(struct sim *sim)
             sim_deadlock(sim, "every thread waits");
             break;
         }
-        limit_turn(sim, w, random_turn(sim));
+        limit_slice(sim, w, random_slice(sim));
         enum sim_pause pause = sim_warp_run(w);
         stop_without_steps(sim, w);
         if (!w->block->alive)
@@ -395,7 +395,7 @@ void sim_run_blocks(struct sim *sim)
     if (sim->launch->options.seed)
         run_at_random(sim);
     else
-        run_in_turn(sim);
+        run_round_robin(sim);
     while (sim->resident)
         end_block(sim, sim->resident);
 }

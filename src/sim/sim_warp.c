@@ -280,7 +280,7 @@ static enum sim_pause after_turn(struct sim_warp *w)
         w->idle_since = w->sim->changes;
         return SIM_PAUSE_POLLS;
     }
-    return w->sim->steps >= w->sim->turn_end ? SIM_PAUSE_TURN : SIM_PAUSE_NONE;
+    return w->sim->steps >= w->sim->slice_end ? SIM_PAUSE_SLICE : SIM_PAUSE_NONE;
 }
 
 static bool is_counted(const struct sim_warp *w)
@@ -310,12 +310,12 @@ static inline void count_without(struct sim_code *code, const struct sim_op *op,
     at[1].lanes += n;
 }
 
-/* Returns the op at which the turn ends, if it is before `limit`; otherwise `limit`. With a seed
- * or an order a turn may end after any op. */
+/* Returns the op at which the slice ends, if it is before `limit`; otherwise `limit`. With a seed
+ * or an order a slice may end after any op. */
 static const struct sim_op *end_of_turn(const struct sim *sim, const struct sim_code *code,
                                         const struct sim_op *op, const struct sim_op *limit)
 {
-    int64_t left = sim->turn_end - sim->steps;
+    int64_t left = sim->slice_end - sim->steps;
     if (left > 0 && left < (limit ? limit - op : code->ops + code->count - op))
         return op + left;
     return limit;
@@ -415,7 +415,7 @@ static enum sim_pause step_path(struct sim_warp *w)
         if (w->next <= op && after_turn(w) == SIM_PAUSE_POLLS)
             return SIM_PAUSE_POLLS;
     }
-    return sim->steps >= sim->turn_end ? SIM_PAUSE_TURN : SIM_PAUSE_NONE;
+    return sim->steps >= sim->slice_end ? SIM_PAUSE_SLICE : SIM_PAUSE_NONE;
 }
 
 enum sim_pause sim_warp_run(struct sim_warp *w)
@@ -431,8 +431,8 @@ enum sim_pause sim_warp_run(struct sim_warp *w)
             break;
         const int64_t before = sim->steps;
         pause = w->stepped || w->undefined ? step_path(w) : run_path(w);
-        if (!pause && sim->steps >= sim->turn_end)
-            pause = SIM_PAUSE_TURN;
+        if (!pause && sim->steps >= sim->slice_end)
+            pause = SIM_PAUSE_SLICE;
         w->steps += sim->steps - before;
     }
     if (pause == SIM_PAUSE_BLOCKED)
@@ -440,7 +440,7 @@ enum sim_pause sim_warp_run(struct sim_warp *w)
     return sim->over || !w->alive ? SIM_PAUSE_DONE : pause;
 }
 
-void sim_tell_executed(struct sim *sim)
+void sim_notify_executed(struct sim *sim)
 {
     for (struct sim_code *c = sim->program->codes; c && sim->counted; c = c->next) {
         struct sim_executed sum = {0, 0};
@@ -516,7 +516,7 @@ bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
         return false;
     if (w->observed) {
         sim_place_of(w, op, &event.at);
-        if (!sim_tell_sync(w, &event))
+        if (!sim_notify_sync(w, &event))
             return false;
     }
     struct sim_path *path = &w->paths[w->path];
@@ -599,7 +599,7 @@ static bool tell_in_step(struct sim_warp *w, const struct sim_op *op, uint32_t m
             if (members[__builtin_ctz(rest)] == event.members)
                 event.mask |= rest & -rest;
         mask &= ~event.mask;
-        if (!sim_tell_sync(w, &event))
+        if (!sim_notify_sync(w, &event))
             return false;
     }
     return true;
@@ -666,7 +666,7 @@ static bool tell_missing(struct sim_warp *w, const struct sim_op *op, uint32_t m
     struct sim_sync_event event = {
         .kind = SIM_WARP_SYNC, .mask = mask, .members = UINT32_MAX, .aligned = true};
     sim_place_of(w, op, &event.at);
-    return sim_tell_sync(w, &event);
+    return sim_notify_sync(w, &event);
 }
 
 bool sim_gather_all(struct sim_warp *w, const struct sim_op *op, uint32_t mask)

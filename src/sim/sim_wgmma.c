@@ -98,7 +98,7 @@ static bool tell(struct sim_warp *w, const struct sim_op *op, enum sim_async kin
     struct sim_async_event event = {
         .kind = kind, .mask = w->alive, .group = number, .agent = SIM_PRODUCT};
     sim_place_of(w, op, &event.at);
-    return !w->observed || sim_tell_async(w, &event);
+    return !w->observed || sim_notify_async(w, &event);
 }
 
 /* Gives the value that all lanes of a descriptor's register have. */
@@ -227,7 +227,7 @@ bool sim_products_leave(struct sim_warp *w, const struct sim_op *op)
     for (size_t k = 0; k < g->list.count; k++)
         g->list.data[k].of[i].warp = NULL;
     sim_place_of(w, op, &event.at);
-    return !w->observed || sim_tell_sync(w, &event);
+    return !w->observed || sim_notify_sync(w, &event);
 }
 
 void sim_products_forget(struct sim_block *b)

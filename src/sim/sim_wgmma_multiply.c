@@ -130,7 +130,7 @@ static bool tell(const struct sim_product *p, struct sim_warp *w, const struct c
         a.address[j] = c->address[r->chunk[j]];
         a.before[j] = w->shared + a.address[j];
     }
-    return sim_tell_access(w, &a);
+    return sim_notify_access(w, &a);
 }
 
 static uint64_t bits_of(const uint8_t *chunk)

@@ -599,7 +599,7 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
     e->out.notes = notes;
 }
 
-void explain_words(struct explain *e, const struct explain_counts *c)
+void explain_advice(struct explain *e, const struct explain_counts *c)
 {
     if (!e->out.roof_count) {
         e->out.verdict = "It does nothing that takes time.";

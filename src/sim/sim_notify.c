@@ -1,8 +1,8 @@
-/* Tells observers of accesses and synchronisation: those that may hear later, then the others. */
+/* Notifies observers of accesses and synchronisation: those that may hear later, then the others. */
 #include "sim/sim_machine.h"
 
-/* Tells each observer that asked for such events; `ready` makes the event fit for it. */
-#define TELL(linkage, name, type, list, hook, ready)                                               \
+/* Notifies each observer that asked for such events; `ready` makes the event fit for it. */
+#define NOTIFY(linkage, name, type, list, hook, ready)                                             \
     static bool name##_to(struct sim_warp *w, struct sim_observer *const *o, size_t count,         \
                           type *event)                                                             \
     {                                                                                              \
@@ -27,7 +27,7 @@
     }                                                                                              \
     linkage bool name##_now(struct sim_warp *w, type *event)                                       \
     {                                                                                              \
-        w->sim->tellings++;                                                                        \
+        w->sim->notifications++;                                                                   \
         return name##_to(w, w->sim->list.now.data, w->sim->list.now.count, event);                 \
     }                                                                                              \
     bool name(struct sim_warp *w, type *event)                                                     \
@@ -37,23 +37,23 @@
         name##_later(w, event);                                                                    \
         return name##_now(w, event);                                                               \
     }
-TELL(, sim_tell_access, const struct sim_access, on_access, access,
-     (*o)->spreads ? (void)0 : sim_spread(event))
-TELL(static, sim_tell_sync, struct sim_sync_event, on_sync, sync, (void)0)
-TELL(static, sim_tell_async, struct sim_async_event, on_async, async, (void)0)
+NOTIFY(, sim_notify_access, const struct sim_access, on_access, access,
+       (*o)->spreads ? (void)0 : sim_spread(event))
+NOTIFY(static, sim_notify_sync, struct sim_sync_event, on_sync, sync, (void)0)
+NOTIFY(static, sim_notify_async, struct sim_async_event, on_async, async, (void)0)
 
 bool sim_needs(struct sim_warp *w, enum sim_space space)
 {
     const struct sim *sim = w->sim;
     uint64_t *needless = &w->block->needless[space];
     bool needs = false;
-    if (*needless == sim->tellings + 1)
+    if (*needless == sim->notifications + 1)
         return false;
     for (size_t i = 0; i < sim->on_access.now.count && !needs; i++) {
         const struct sim_observer *o = sim->on_access.now.data[i];
         needs = !o->needs || o->needs(o->user, space, w->block->number);
     }
-    *needless = needs ? 0 : sim->tellings + 1;
+    *needless = needs ? 0 : sim->notifications + 1;
     return needs;
 }
 
