@@ -177,7 +177,7 @@ static void put_row(struct bench *b, const struct work *w, const struct bench_ro
     progress_start(&b->common.progress);
 }
 
-/* Times works that take turns with each other. */
+/* Times works in the same rounds. */
 static int bench_group(struct bench *b, const struct work *works, int count)
 {
     struct cpu_job *jobs = need_memory((size_t)count * sizeof *jobs);
@@ -217,7 +217,7 @@ static void print_peers(const struct bench *b)
             printf("%s: %s\n", x->list[i].name, x->list[i].why);
 }
 
-/* Names the contenders that take turns with the kernels. */
+/* Names the contenders in the rounds of the kernels. */
 static const char *others_in_turn(const struct bench *b)
 {
     bool libraries = peers_any(&b->common.peers), copy = has_works(b, false);

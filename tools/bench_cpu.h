@@ -1,11 +1,11 @@
-/* Times kernels on the CPU in turn with libraries or with a copy, and checks their values. */
+/* Times kernels on the CPU in rounds with libraries or with a copy, and checks their values. */
 #ifndef TW_BENCH_CPU_H
 #define TW_BENCH_CPU_H
 
 #include "bench.h"
 #include "bench_copy.h"
 #include "bench_set.h"
-#include "bench_turns.h"
+#include "bench_cpu_rounds.h"
 #include "operands.h"
 #include "peers.h"
 
@@ -21,7 +21,7 @@ struct cpu_bench {
     struct progress progress;
 };
 
-/* Kernel at one size and type, with all that its turns need. */
+/* Kernel at one size and type, with all that its rounds need. */
 struct cpu_job {
     struct cpu_bench *bench;
     const struct bench_entry *entry;
@@ -31,17 +31,17 @@ struct cpu_job {
     struct operands arrays;
     struct gemm gemm; /* of a product */
     struct operand *a, *b, *c;
-    struct turn ours;
+    struct cpu_contender ours;
     tw_status status; /* of the latest run */
-    struct peer_turn {
-        struct turn turn;
+    struct cpu_peer {
+        struct cpu_contender contender;
         struct peer_plan plan;
         void *c;       /* what it writes */
         char why[400]; /* reason for not taking part */
     } peers[PEERS];
     struct cpu_job *beside; /* job of the same product whose peers this one shares */
     struct copier *copier;
-    struct turn copy;
+    struct cpu_contender copy;
     struct value_samples *samples; /* NULL: not computed yet */
     struct value_norms norms;      /* likewise */
 };
@@ -52,7 +52,7 @@ struct cpu_job {
  * another status. The caller calls cpu_job_close in either case. */
 int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct bench_entry *e,
                  const struct shape *shape, tw_dtype dtype);
-/* Times the jobs and all their peers in turn, then checks the values. A library runs once a
+/* Times the jobs and all their peers in rounds, then checks the values. A library runs once a
  * round for all jobs with the same product. */
 void cpu_jobs_run(struct cpu_bench *b, struct cpu_job *jobs, int count);
 void cpu_job_close(struct cpu_job *j);

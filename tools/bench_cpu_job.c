@@ -158,9 +158,9 @@ void cpu_job_close(struct cpu_job *j)
     give_up(j);
 }
 
-/* --- turns --- */
+/* --- rounds --- */
 
-static bool run_ours(struct turn *t)
+static bool run_ours(struct cpu_contender *t)
 {
     struct cpu_job *j = t->user;
     struct cpu_bench *b = j->bench;
@@ -170,16 +170,16 @@ static bool run_ours(struct turn *t)
     return j->status == TW_OK;
 }
 
-static bool run_peer(struct turn *t)
+static bool run_peer(struct cpu_contender *t)
 {
-    struct peer_turn *p = t->user;
+    struct cpu_peer *p = t->user;
     bool ok = peer_plan_run(&p->plan);
     if (!ok)
         snprintf(p->why, sizeof p->why, "%s", p->plan.peer->why);
     return ok;
 }
 
-static bool run_copy(struct turn *t)
+static bool run_copy(struct cpu_contender *t)
 {
     copier_run(t->user);
     return true;
@@ -188,7 +188,7 @@ static bool run_copy(struct turn *t)
 static bool open_peer(struct cpu_job *j, int i)
 {
     struct peer *peer = &j->bench->peers.list[i];
-    struct peer_turn *p = &j->peers[i];
+    struct cpu_peer *p = &j->peers[i];
     if (!peer->handle)
         return false;
     p->c = array_memory(tensor_bytes(&j->c->array));
@@ -196,7 +196,7 @@ static bool open_peer(struct cpu_job *j, int i)
         snprintf(p->why, sizeof p->why, "no memory");
     else if (!peer_plan_open(&p->plan, peer, &j->gemm, j->a->array.data, j->b->array.data, p->c))
         snprintf(p->why, sizeof p->why, "%s", peer->why);
-    p->turn = (struct turn){.run = run_peer, .user = p, .name = peer->name};
+    p->contender = (struct cpu_contender){.run = run_peer, .user = p, .name = peer->name};
     return !*p->why;
 }
 
@@ -217,20 +217,21 @@ static struct cpu_job *same_product(struct cpu_job *jobs, struct cpu_job *j)
     return NULL;
 }
 
-static void add(struct turns *x, struct turn *t)
+static void add(struct cpu_rounds *x, struct cpu_contender *t)
 {
     x->list = need_more_memory(x->list, (size_t)(x->count + 1) * sizeof *x->list);
     x->list[x->count++] = t;
 }
 
-static void add_turns(struct turns *x, struct cpu_job *jobs, struct cpu_job *j)
+static void add_turns(struct cpu_rounds *x, struct cpu_job *jobs, struct cpu_job *j)
 {
     struct cpu_bench *b = j->bench;
-    j->ours = (struct turn){.run = run_ours, .user = j, .name = j->row.kernel, .is_kernel = true};
+    j->ours = (struct cpu_contender){
+        .run = run_ours, .user = j, .name = j->row.kernel, .is_kernel = true};
     add(x, &j->ours);
     if (!j->entry->is_product) {
         j->copier = copier_open((size_t)operands_bytes(&j->arrays), b->threads);
-        j->copy = (struct turn){.run = run_copy, .user = j->copier, .name = "copy"};
+        j->copy = (struct cpu_contender){.run = run_copy, .user = j->copier, .name = "copy"};
         if (j->copier)
             add(x, &j->copy);
         return;
@@ -238,7 +239,7 @@ static void add_turns(struct turns *x, struct cpu_job *jobs, struct cpu_job *j)
     j->beside = same_product(jobs, j);
     for (int i = 0; i < b->peers.count && !j->beside; i++)
         if (open_peer(j, i))
-            add(x, &j->peers[i].turn);
+            add(x, &j->peers[i].contender);
 }
 
 /* --- values --- */
@@ -331,41 +332,41 @@ static void check_peer(struct cpu_job *j, const void *theirs, struct library_row
 
 /* --- the rows --- */
 
-static void take_peers(struct cpu_job *j, const struct turns *x)
+static void take_peers(struct cpu_job *j, const struct cpu_rounds *x)
 {
     const struct cpu_job *from = j->beside ? j->beside : j;
     struct bench_row *r = &j->row;
     for (int i = 0; i < j->bench->peers.count; i++) {
-        const struct peer_turn *p = &from->peers[i];
+        const struct cpu_peer *p = &from->peers[i];
         const struct peer *peer = &j->bench->peers.list[i];
         struct library_row *l = &r->peers[i];
         snprintf(l->name, sizeof l->name, "%s", peer->name);
         snprintf(l->note, sizeof l->note, "%s", *p->why || peer->handle ? p->why : peer->why);
-        l->tried = p->turn.run && (!*p->why || p->turn.failed);
-        if (*l->note || p->turn.failed)
+        l->tried = p->contender.run && (!*p->why || p->contender.failed);
+        if (*l->note || p->contender.failed)
             continue;
-        l->ms = turn_ms(x, &p->turn);
-        l->least_ms = turn_least_ms(x, &p->turn);
-        l->ratio = turn_ratio(x, &j->ours, &p->turn);
+        l->ms = cpu_contender_ms(x, &p->contender);
+        l->least_ms = cpu_contender_least_ms(x, &p->contender);
+        l->ratio = cpu_contender_ratio(x, &j->ours, &p->contender);
         check_peer(j, p->c, l);
         if (!l->wrong && (r->best < 0 || l->ratio < r->peers[r->best].ratio))
             r->best = i;
     }
 }
 
-static void take_copy(struct cpu_job *j, const struct turns *x)
+static void take_copy(struct cpu_job *j, const struct cpu_rounds *x)
 {
     struct library_row *l = &j->row.peers[0];
     if (!j->copier)
         return;
     snprintf(l->name, sizeof l->name, "copy");
-    l->ms = turn_ms(x, &j->copy);
-    l->least_ms = turn_least_ms(x, &j->copy);
-    l->ratio = turn_ratio(x, &j->ours, &j->copy);
+    l->ms = cpu_contender_ms(x, &j->copy);
+    l->least_ms = cpu_contender_least_ms(x, &j->copy);
+    l->ratio = cpu_contender_ratio(x, &j->ours, &j->copy);
     j->row.best = 0;
 }
 
-static void take_job(struct cpu_job *j, const struct turns *x)
+static void take_job(struct cpu_job *j, const struct cpu_rounds *x)
 {
     struct bench_row *r = &j->row;
     const struct gemm *g = &j->gemm;
@@ -374,8 +375,8 @@ static void take_job(struct cpu_job *j, const struct turns *x)
         return;
     }
     r->runs = x->rounds;
-    r->ms = turn_ms(x, &j->ours);
-    r->least_ms = turn_least_ms(x, &j->ours);
+    r->ms = cpu_contender_ms(x, &j->ours);
+    r->least_ms = cpu_contender_least_ms(x, &j->ours);
     r->gbytes = operands_bytes(&j->arrays) / r->ms * 1e-6;
     if (j->entry->is_product)
         r->gflops =
@@ -392,18 +393,18 @@ static void take_job(struct cpu_job *j, const struct turns *x)
 
 void cpu_jobs_run(struct cpu_bench *b, struct cpu_job *jobs, int count)
 {
-    struct turns x = {.warmup = b->warmup,
-                      .repeat = b->repeat,
-                      .pause = b->threads > 1,
-                      .progress = &b->progress};
+    struct cpu_rounds x = {.warmup = b->warmup,
+                           .repeat = b->repeat,
+                           .pause = b->threads > 1,
+                           .progress = &b->progress};
     for (struct cpu_job *j = jobs; j < jobs + count; j++)
         if (j->launch) {
             add_turns(&x, jobs, j);
             x.time_limit += b->time_limit;
         }
-    turns_time(&x);
+    cpu_rounds_time(&x);
     for (struct cpu_job *j = jobs; j < jobs + count; j++)
         if (j->launch)
             take_job(j, &x);
-    turns_close(&x);
+    cpu_rounds_close(&x);
 }

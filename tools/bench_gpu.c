@@ -1,4 +1,4 @@
-#include "bench_gpu_turns.h"
+#include "bench_gpu_rounds.h"
 #include "bench_launch.h"
 #include "bench_settings.h"
 #include "tilewright_look.h"
@@ -108,7 +108,7 @@ static bool take_turns(const struct gpu_job *a, const struct gpu_job *b)
 static void run_turns(struct gpu_job *jobs, int count, int first, bool *done,
                       const struct shape *shape, tw_dtype dtype)
 {
-    struct gpu_turns x = {.b = jobs[first].b};
+    struct gpu_rounds x = {.b = jobs[first].b};
     x.jobs = need_memory((size_t)count * sizeof(struct gpu_job *));
     for (int i = first; i < count; i++) {
         if (done[i] || (i > first && !take_turns(&jobs[first], &jobs[i])))
@@ -117,10 +117,10 @@ static void run_turns(struct gpu_job *jobs, int count, int first, bool *done,
         jobs[i].row->turns = first + 1;
         x.jobs[x.count++] = &jobs[i];
     }
-    gpu_turns_open(&x, shape, dtype);
-    gpu_turns_time(&x);
-    gpu_turns_check(&x);
-    gpu_turns_close(&x);
+    gpu_rounds_open(&x, shape, dtype);
+    gpu_rounds_time(&x);
+    gpu_rounds_check(&x);
+    gpu_rounds_close(&x);
     free(x.jobs);
 }
 

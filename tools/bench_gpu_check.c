@@ -1,4 +1,4 @@
-#include "bench_gpu_turns.h"
+#include "bench_gpu_rounds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static struct factor factor_of(const struct shared_array *a)
 
 /* --- the reference --- */
 
-static const struct value_samples *samples_of(struct gpu_turns *x)
+static const struct value_samples *samples_of(struct gpu_rounds *x)
 {
     struct factor a = factor_of(x->a), b = factor_of(x->bm);
     if (!x->reference.samples)
@@ -22,7 +22,7 @@ static const struct value_samples *samples_of(struct gpu_turns *x)
     return x->reference.samples;
 }
 
-static const struct value_norms *norms_of(struct gpu_turns *x)
+static const struct value_norms *norms_of(struct gpu_rounds *x)
 {
     struct factor a = factor_of(x->a), b = factor_of(x->bm);
     if (!x->reference.norms.rows)
@@ -31,13 +31,13 @@ static const struct value_norms *norms_of(struct gpu_turns *x)
 }
 
 /* Returns the rows of the samples if only these are compared, or NULL: all rows. */
-static const struct value_samples *compared_rows(struct gpu_turns *x)
+static const struct value_samples *compared_rows(struct gpu_rounds *x)
 {
     return x->c->elements > fetched_most ? samples_of(x) : NULL;
 }
 
 /* Fetches C, or the compared rows of it, into *to, which is allocated at the first use. */
-static bool fetch(struct gpu_turns *x, const struct shared_array *c, void **to)
+static bool fetch(struct gpu_rounds *x, const struct shared_array *c, void **to)
 {
     struct gpu *g = &x->b->gpu;
     const struct value_samples *only = compared_rows(x);
@@ -55,7 +55,7 @@ static bool fetch(struct gpu_turns *x, const struct shared_array *c, void **to)
 }
 
 /* Returns the last library that took part. */
-static struct contender *library_of(struct gpu_turns *x)
+static struct contender *library_of(struct gpu_rounds *x)
 {
     for (int i = LIBRARIES - 1; i >= 0; i--)
         if (*x->libraries[i].name && !*x->libraries[i].why)
@@ -64,7 +64,7 @@ static struct contender *library_of(struct gpu_turns *x)
 }
 
 /* Computes the library's result, unless that was done. */
-static bool has_theirs(struct gpu_turns *x, struct contender *library)
+static bool has_theirs(struct gpu_rounds *x, struct contender *library)
 {
     return x->reference.theirs ||
            (library->start(library, 0) && fetch(x, x->c, &x->reference.theirs));
@@ -100,7 +100,7 @@ static bool run_once(struct gpu_job *j)
     return false;
 }
 
-static void compare_with(struct gpu_turns *x, struct gpu_job *j, const struct contender *library)
+static void compare_with(struct gpu_rounds *x, struct gpu_job *j, const struct contender *library)
 {
     const struct value_samples *only = compared_rows(x);
     struct value_check v =
@@ -113,7 +113,7 @@ static void compare_with(struct gpu_turns *x, struct gpu_job *j, const struct co
     bench_take_check(&j->row->common, &v, with);
 }
 
-static void check_product(struct gpu_turns *x, struct gpu_job *j, bool ensured)
+static void check_product(struct gpu_rounds *x, struct gpu_job *j, bool ensured)
 {
     struct contender *library = library_of(x);
     const struct shared_array *c = j->arrays.list[j->entry->product.c].shared;
@@ -134,7 +134,7 @@ static void check_product(struct gpu_turns *x, struct gpu_job *j, bool ensured)
         compare_with(x, j, library);
 }
 
-static void check_job(struct gpu_turns *x, struct gpu_job *j)
+static void check_job(struct gpu_rounds *x, struct gpu_job *j)
 {
     const struct bench_entry *e = j->entry;
     struct bench_row *r = &j->row->common;
@@ -155,7 +155,7 @@ static void check_job(struct gpu_turns *x, struct gpu_job *j)
         check_product(x, j, ensured);
 }
 
-void gpu_turns_check(struct gpu_turns *x)
+void gpu_rounds_check(struct gpu_rounds *x)
 {
     for (int i = 0; i < x->count; i++) {
         progress_step(&x->b->progress, "%s: comparing values", x->jobs[i]->row->common.kernel);

@@ -2,7 +2,7 @@
 #include "learn_allowance.h"
 #include "learn_judged.h"
 #include "learn_limits.h"
-#include "learn_words.h"
+#include "learn_text.h"
 #include "target.h"
 #include "tensor.h"
 #include "doing.h"
@@ -54,7 +54,7 @@ static void take_printed(void *user, const char *text, size_t length)
 static void look_at_ensures(struct judge *j)
 {
     const char *starter = j->given->puzzle->starter[LANGUAGE_TILE];
-    j->out->own_ensures = words_ensures_differ(j->answer.text, starter ? starter : "");
+    j->out->own_ensures = answer_text_ensures_differ(j->answer.text, starter ? starter : "");
 }
 
 static void keep_warnings(struct judge *j)
@@ -117,12 +117,12 @@ static void open_answer(struct judge *j)
     struct problems *problems = &j->out->problems;
     answer_begin(a, j->given->language, j->given->path, need_text("%s", j->given->text), j->ctx);
     a->compiler = j->given->compiler;
-    if (words_empty(a->text, a->language))
+    if (answer_text_is_blank(a->text, a->language))
         problems_add(problems, REASON_SIGNATURE,
                      need_text("error: %s is empty%s\n", a->path,
                                *a->text ? ": it has blanks and comments alone" : ""));
     else
-        words_check(a, &j->cases, problems);
+        answer_text_check(a, &j->cases, problems);
     if (a->language == LANGUAGE_CUDA || problems->count)
         return;
     if (!answer_open(a, tw_kernel_name(j->reference.kernel), problems))

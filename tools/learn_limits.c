@@ -1,6 +1,6 @@
 #include "learn_limits.h"
 #include "learn_counters.h"
-#include "learn_words.h"
+#include "learn_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ void limits_free(struct limits *l)
 static bool open_silent(struct answer *silent, const struct answer *a, tw_kernel *solution)
 {
     struct problems problems = {0};
-    answer_begin(silent, a->language, NULL, words_without_prints(a->text, a->language), a->ctx);
+    answer_begin(silent, a->language, NULL, answer_text_without_prints(a->text, a->language),
+                 a->ctx);
     silent->simulated_only = true;
     silent->compiler = a->compiler;
     bool opened =

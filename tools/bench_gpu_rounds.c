@@ -1,4 +1,4 @@
-#include "bench_gpu_turns.h"
+#include "bench_gpu_rounds.h"
 #include "bench_fill.h"
 #include "bench_triton.h"
 
@@ -26,7 +26,7 @@ bool gpu_start_ours(struct contender *c, int copy)
 
 static bool start_cublas(struct contender *c, int copy)
 {
-    struct gpu_turns *x = c->user;
+    struct gpu_rounds *x = c->user;
     struct cublas *blas = &x->b->cublas;
     if (cublas_gemm(blas, &x->gemm, slab_at(&x->a->device, copy), slab_at(&x->bm->device, copy),
                     slab_at(&x->c->device, copy)))
@@ -37,7 +37,7 @@ static bool start_cublas(struct contender *c, int copy)
 
 static bool start_cublaslt(struct contender *c, int copy)
 {
-    struct gpu_turns *x = c->user;
+    struct gpu_rounds *x = c->user;
     bool turned = x->plan->gemm.b_turned != x->gemm.b_turned;
     const struct slab *b = turned ? &x->turned : &x->bm->device;
     if (cublaslt_start(&x->b->cublas, x->plan, x->way, slab_at(&x->a->device, copy),
@@ -47,7 +47,7 @@ static bool start_cublaslt(struct contender *c, int copy)
     return false;
 }
 
-static struct contender new_contender(const struct gpu_turns *x, const char *name, void *user,
+static struct contender new_contender(const struct gpu_rounds *x, const char *name, void *user,
                                       bool (*start)(struct contender *, int))
 {
     struct contender c = {.start = start, .user = user, .copies = x->copies};
@@ -57,7 +57,7 @@ static struct contender new_contender(const struct gpu_turns *x, const char *nam
 
 /* --- cuBLASLt's ways --- */
 
-static bool turn_b(struct gpu_turns *x)
+static bool turn_b(struct gpu_rounds *x)
 {
     tw_array turned = tw_array_init();
     turned.dtype = x->gemm.b;
@@ -74,7 +74,7 @@ static bool turn_b(struct gpu_turns *x)
 
 /* Times each of a plan's algorithms and keeps the fastest if it takes less than *best
  * milliseconds (*best < 0: none was timed yet). */
-static void try_ways(struct gpu_turns *x, struct contender *c, const struct cublaslt_plan *plan,
+static void try_ways(struct gpu_rounds *x, struct contender *c, const struct cublaslt_plan *plan,
                      double *best)
 {
     const struct cublaslt_plan *old_plan = x->plan;
@@ -99,7 +99,7 @@ static void try_ways(struct gpu_turns *x, struct contender *c, const struct cubl
 /* Prepares cuBLASLt. Its kernels for 8-bit elements take B by columns (cuBLAS documentation,
  * cublasLtMatmul: "TN"), so they also get B in that layout. The row names the layout if that was
  * timed. */
-static void prepare_cublaslt(struct gpu_turns *x)
+static void prepare_cublaslt(struct gpu_rounds *x)
 {
     struct contender *c = &x->libraries[1];
     struct cublas *blas = &x->b->cublas;
@@ -187,7 +187,7 @@ static double bytes_of_copy(const struct gpu_job *j)
            (double)tensor_bytes(&list[p->c].host);
 }
 
-static void open_job(struct gpu_turns *x, struct gpu_job *j, const struct shape *shape,
+static void open_job(struct gpu_rounds *x, struct gpu_job *j, const struct shape *shape,
                      tw_dtype dtype)
 {
     const struct product_of *product = j->entry->is_product ? &j->entry->product : NULL;
@@ -210,7 +210,7 @@ static void open_job(struct gpu_turns *x, struct gpu_job *j, const struct shape 
     }
 }
 
-void gpu_turns_open(struct gpu_turns *x, const struct shape *shape, tw_dtype dtype)
+void gpu_rounds_open(struct gpu_rounds *x, const struct shape *shape, tw_dtype dtype)
 {
     array_pool_open(&x->pool, &x->b->gpu, bytes_of_copy(x->jobs[0]));
     x->copies = x->pool.copies;
@@ -229,7 +229,7 @@ static void close_job(struct gpu_job *j)
     j->launch_count = 0;
 }
 
-void gpu_turns_close(struct gpu_turns *x)
+void gpu_rounds_close(struct gpu_rounds *x)
 {
     struct gpu *g = &x->b->gpu;
     for (int i = 0; i < x->count; i++)
@@ -248,7 +248,7 @@ void gpu_turns_close(struct gpu_turns *x)
 
 /* --- timing --- */
 
-static void take_library(struct gpu_job *j, const struct gpu_turns *x, int i)
+static void take_library(struct gpu_job *j, const struct gpu_rounds *x, int i)
 {
     const struct contender *c = &x->libraries[i];
     struct library_row *l = &j->row->libraries[i];
@@ -272,7 +272,7 @@ static void take_triton(struct gpu_job *j, const struct triton_time *t)
     l->ratio = t->ms / j->row->common.ms;
 }
 
-static void take_job(struct gpu_job *j, const struct gpu_turns *x)
+static void take_job(struct gpu_job *j, const struct gpu_rounds *x)
 {
     struct bench_row *r = &j->row->common;
     if (*j->ours.why) {
@@ -291,8 +291,8 @@ static void take_job(struct gpu_job *j, const struct gpu_turns *x)
         take_library(j, x, i);
 }
 
-/* Times Triton on its own, because it runs in a separate process and cannot take turns. */
-static void time_triton(struct gpu_turns *x)
+/* Times Triton on its own, because it runs in a separate process and cannot take part in rounds. */
+static void time_triton(struct gpu_rounds *x)
 {
     progress_step(&x->b->progress, "Triton");
     struct triton_time t = triton_time(&x->gemm);
@@ -301,7 +301,7 @@ static void time_triton(struct gpu_turns *x)
             take_triton(x->jobs[i], &t);
 }
 
-void gpu_turns_time(struct gpu_turns *x)
+void gpu_rounds_time(struct gpu_rounds *x)
 {
     struct contender **list = need_memory((size_t)(x->count + LIBRARIES) * sizeof(void *));
     int count = 0;

@@ -1,4 +1,4 @@
-#include "learn_words.h"
+#include "learn_text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static char *bare_text(const char *text, enum language language)
     return bare;
 }
 
-bool words_empty(const char *text, enum language language)
+bool answer_text_is_blank(const char *text, enum language language)
 {
     for (size_t i = 0; text[i];) {
         bool begins_comment = text[i] == '/' && (text[i + 1] == '/' || text[i + 1] == '*');
@@ -113,7 +113,7 @@ static int line_at(const char *text, const char *at)
     return line;
 }
 
-void words_check(const struct answer *a, const struct cases *cases, struct problems *problems)
+void answer_text_check(const struct answer *a, const struct cases *cases, struct problems *problems)
 {
     char *bare = bare_text(a->text, a->language);
     for (int i = 0; i < cases->without_count; i++) {
@@ -146,7 +146,7 @@ static const char *skip_call(const char *at)
     return NULL;
 }
 
-char *words_without_prints(const char *text, enum language language)
+char *answer_text_without_prints(const char *text, enum language language)
 {
     bool tile = language == LANGUAGE_TILE;
     const char *word = tile ? "print" : "printf", *instead = tile ? "{}" : "0";
@@ -181,7 +181,7 @@ static char *ensures_of(const char *text)
     return kept;
 }
 
-bool words_ensures_differ(const char *text, const char *other)
+bool answer_text_ensures_differ(const char *text, const char *other)
 {
     char *mine = ensures_of(text), *theirs = ensures_of(other);
     bool differ = strcmp(mine, theirs) != 0;

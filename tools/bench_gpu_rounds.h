@@ -1,7 +1,7 @@
-/* Kernels at one size and type that take turns with each other and, if they compute the same
- * product, with the libraries. */
-#ifndef TW_BENCH_GPU_TURNS_H
-#define TW_BENCH_GPU_TURNS_H
+/* Kernels at one size and type that are timed in the same rounds and, if they compute the same
+ * product, in those of the libraries. */
+#ifndef TW_BENCH_GPU_ROUNDS_H
+#define TW_BENCH_GPU_ROUNDS_H
 
 #include "bench_gpu.h"
 
@@ -12,12 +12,12 @@ struct gpu_job {
     struct gpu_row *row;
     tw_kernel *kernel; /* the entry's, or the one that its family chose */
     struct bench_arrays arrays;
-    tw_launch *first;     /* prepared; with the arrays of copy 0 after gpu_turns_open */
+    tw_launch *first;     /* prepared; with the arrays of copy 0 after gpu_rounds_open */
     tw_launch **launches; /* one for each copy */
     int launch_count;
     struct gemm gemm; /* of a product */
     struct contender ours;
-    bool ready; /* takes part in turns */
+    bool ready; /* takes part in the rounds */
 };
 
 /* Values that the kernels' are compared with; each is made at its first use. */
@@ -28,7 +28,7 @@ struct gpu_reference {
     void *ours, *theirs; /* these rows of C, or all: a kernel's, and a library's */
 };
 
-struct gpu_turns {
+struct gpu_rounds {
     struct gpu_bench *b;
     struct gpu_job **jobs;
     int count, copies;
@@ -46,13 +46,13 @@ struct gpu_turns {
 };
 
 /* Makes the arrays and launches of the jobs that take part, with the sizes and the type. A job
- * that fails is refused: its row says why, and it is not ready. The caller calls gpu_turns_close. */
-void gpu_turns_open(struct gpu_turns *x, const struct shape *shape, tw_dtype dtype);
-void gpu_turns_close(struct gpu_turns *x);
+ * that fails is refused: its row says why, and it is not ready. The caller calls gpu_rounds_close. */
+void gpu_rounds_open(struct gpu_rounds *x, const struct shape *shape, tw_dtype dtype);
+void gpu_rounds_close(struct gpu_rounds *x);
 /* Times the kernels and libraries, and fills the rows. */
-void gpu_turns_time(struct gpu_turns *x);
+void gpu_rounds_time(struct gpu_rounds *x);
 /* Checks the values of all kernels that were timed. */
-void gpu_turns_check(struct gpu_turns *x);
+void gpu_rounds_check(struct gpu_rounds *x);
 
 /* Marks the row as skipped. A size or type that the kernel does not accept is not a failure. why:
  * the reason, or "" for the message of the context or of the status. */
