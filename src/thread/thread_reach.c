@@ -282,8 +282,12 @@ static bool sum_of_operation(struct reaching *g, const struct thread_operation *
         return true;
     }
     if (op->op == THREAD_CONVERT && !words && !narrow && is_long(t) && is_word(op->types[1]) &&
-        o[0].kind == THREAD_VALUE) {
-        *out = leaf_sum(o[0].value, false); /* it may have wrapped before the conversion */
+        o[0].kind ==
+            THREAD_VALUE) { /* it may have wrapped before the conversion, a counter in the iterations before */
+        const struct value_info *from = &g->info.data[o[0].value->number];
+        if (!from->definition && from->depth > 0)
+            return false;
+        *out = leaf_sum(o[0].value, false);
         return true;
     }
     if (op->op == THREAD_CONVERT && !words && is_long(t) && is_long(op->types[1])) {
