@@ -28,13 +28,13 @@ struct sum {
 };
 
 struct known {
-    struct sum sum;
+    const struct sum *sum;
     struct thread_operand value;
 };
 
 struct induction {
-    bool is_one;
-    struct sum first, step;
+    const struct sum *first;
+    struct sum *step; /* NULL: it is none */
 };
 
 struct pointer {
@@ -58,17 +58,12 @@ struct frame {
     VEC(struct pointer) pointers; /* carried through the loop */
 };
 
-/* A value as a sum, for arguments of sum_of. */
-struct known_sum {
-    struct sum sum;
-    bool narrow, words;
-};
-
 struct value_info {
     const struct thread_operation *definition;
     struct thread_value *value;
     uint32_t depth, level;
-    struct known_sum *sum; /* NULL: it was not asked for */
+    const struct sum *sum; /* the latest that was asked for; NULL: none */
+    bool words;            /* of that sum */
 };
 
 struct reaching {
@@ -83,7 +78,7 @@ static void note(struct reaching *g, struct thread_value *v, const struct thread
 {
     while (g->info.count <= v->number)
         vec_push(g->build.arena, &g->info, ((struct value_info){.definition = NULL}));
-    g->info.data[v->number] = (struct value_info){op, v, depth, level, NULL};
+    g->info.data[v->number] = (struct value_info){op, v, depth, level, NULL, false};
 }
 
 static void note_region(struct reaching *g, const struct thread_region *r, uint32_t depth,
@@ -106,7 +101,7 @@ static int compare_leaves(const struct term *a, const struct term *b)
 {
     if (a->count != b->count)
         return a->count < b->count ? -1 : 1;
-    return memcmp(a->leaf, b->leaf, sizeof a->leaf);
+    return memcmp(a->leaf, b->leaf, a->count * sizeof *a->leaf);
 }
 
 static int64_t wrapped(const struct sum *s, uint64_t v)
@@ -114,53 +109,58 @@ static int64_t wrapped(const struct sum *s, uint64_t v)
     return s->narrow ? (int32_t)(uint32_t)v : (int64_t)v;
 }
 
-static void add_term(struct sum *s, struct term t)
+/* Makes a sum 0. */
+static void clear(struct sum *s, bool narrow)
 {
-    int at = 0;
-    while (at < s->count && compare_leaves(&s->term[at], &t) < 0)
+    s->count = 0;
+    s->narrow = narrow;
+    s->failed = false;
+}
+
+/* Adds a multiple of a term. */
+static void add_term(struct sum *s, const struct term *t, int64_t multiple)
+{
+    uint64_t factor = (uint64_t)t->factor * (uint64_t)multiple;
+    int at = 0, order = 1;
+    while (at < s->count && (order = compare_leaves(&s->term[at], t)) < 0)
         at++;
-    if (at < s->count && compare_leaves(&s->term[at], &t) == 0) {
-        s->term[at].factor = wrapped(s, (uint64_t)s->term[at].factor + (uint64_t)t.factor);
-        if (s->term[at].factor != 0)
-            return;
-        s->count--;
-        memmove(&s->term[at], &s->term[at + 1], (size_t)(s->count - at) * sizeof *s->term);
+    const bool same = at < s->count && order == 0;
+    factor = (uint64_t)wrapped(s, factor + (same ? (uint64_t)s->term[at].factor : 0));
+    struct term *to = &s->term[at];
+    if (same) {
+        to->factor = (int64_t)factor;
+        if (factor == 0)
+            memmove(to, to + 1, (size_t)(--s->count - at) * sizeof *to);
         return;
     }
-    t.factor = wrapped(s, (uint64_t)t.factor);
-    if (t.factor == 0)
+    if (factor == 0)
         return;
     if (s->count == MOST_TERMS) {
         s->failed = true;
         return;
     }
-    memmove(&s->term[at + 1], &s->term[at], (size_t)(s->count - at) * sizeof *s->term);
-    s->term[at] = t;
-    s->count++;
+    memmove(to + 1, to, (size_t)(s->count++ - at) * sizeof *to);
+    *to = *t;
+    to->factor = (int64_t)factor;
 }
 
 static void add_scaled(struct sum *to, const struct sum *from, int64_t factor)
 {
     to->failed |= from->failed;
-    for (int i = 0; i < from->count; i++) {
-        struct term t = from->term[i];
-        t.factor = (int64_t)((uint64_t)t.factor * (uint64_t)factor);
-        add_term(to, t);
-    }
+    for (int i = 0; i < from->count; i++)
+        add_term(to, &from->term[i], factor);
 }
 
-static struct sum constant_sum(int64_t v, bool narrow)
+static void add_constant(struct sum *s, int64_t v)
 {
-    struct sum s = {.narrow = narrow};
-    add_term(&s, (struct term){.factor = v});
-    return s;
+    const struct term t = {.factor = v};
+    add_term(s, &t, 1);
 }
 
-static struct sum leaf_sum(const struct thread_value *v, bool narrow)
+static void add_leaf(struct sum *s, const struct thread_value *v, int64_t factor)
 {
-    struct sum s = {.narrow = narrow};
-    add_term(&s, (struct term){.factor = 1, .leaf = {v->number}, .count = 1});
-    return s;
+    const struct term t = {.factor = factor, .leaf = {v->number}, .count = 1};
+    add_term(s, &t, 1);
 }
 
 static struct term times(const struct term *a, const struct term *b, bool *failed)
@@ -180,13 +180,14 @@ static struct term times(const struct term *a, const struct term *b, bool *faile
     return t;
 }
 
-static struct sum product(const struct sum *a, const struct sum *b)
+static void add_product(struct sum *to, const struct sum *a, const struct sum *b)
 {
-    struct sum s = {.narrow = a->narrow, .failed = a->failed || b->failed};
+    to->failed |= a->failed || b->failed;
     for (int i = 0; i < a->count; i++)
-        for (int j = 0; j < b->count; j++)
-            add_term(&s, times(&a->term[i], &b->term[j], &s.failed));
-    return s;
+        for (int j = 0; j < b->count; j++) {
+            const struct term t = times(&a->term[i], &b->term[j], &to->failed);
+            add_term(to, &t, 1);
+        }
 }
 
 /* Removes the constant, and returns it. */
@@ -231,20 +232,34 @@ static uint32_t level_of(const struct reaching *g, const struct term *t)
     return level;
 }
 
-static struct sum sum_of(struct reaching *g, const struct thread_operand *o, bool narrow,
-                         bool words, int level);
+static struct sum *new_sum(struct reaching *g, bool narrow)
+{
+    struct sum *s = arena_room(g->build.arena, sizeof *s);
+    clear(s, narrow);
+    return s;
+}
+
+static struct sum *leaf_sum(struct reaching *g, const struct thread_value *v, bool narrow)
+{
+    struct sum *s = new_sum(g, narrow);
+    add_leaf(s, v, 1);
+    return s;
+}
+
+static const struct sum *sum_of(struct reaching *g, const struct thread_operand *o, bool narrow,
+                                bool words, int level);
 
 /* Returns a factor. A sum that no loop changes stays one value, so that its terms are not multiplied one by one; a constant in it
  * is a term of its own. */
-static struct sum factor_of(struct reaching *g, const struct thread_operand *o, bool narrow,
-                            bool words, int level)
+static const struct sum *factor_of(struct reaching *g, const struct thread_operand *o, bool narrow,
+                                   bool words, int level)
 {
-    struct sum s = sum_of(g, o, narrow, words, level);
-    const bool constant = s.count > 0 && s.term[0].count == 0;
-    if (o->kind != THREAD_VALUE || s.count < 2)
+    const struct sum *s = sum_of(g, o, narrow, words, level);
+    const bool constant = s->count > 0 && s->term[0].count == 0;
+    if (o->kind != THREAD_VALUE || s->count < 2)
         return s;
-    for (int i = 0; i < s.count; i++)
-        if (depth_of(g, &s.term[i]) > 0)
+    for (int i = 0; i < s->count; i++)
+        if (depth_of(g, &s->term[i]) > 0)
             return s;
     /* the value below conversions, whose bits it has */
     struct thread_value *v = o->value;
@@ -256,91 +271,79 @@ static struct sum factor_of(struct reaching *g, const struct thread_operand *o, 
         op = g->info.data[v->number].definition;
     }
     if (!constant)
-        return leaf_sum(v, narrow);
+        return leaf_sum(g, v, narrow);
     if (!op || op->op != THREAD_ADD || op->operands.data[1].kind != THREAD_INTEGER ||
         !(words ? is_word(op->types[0]) : is_long(op->types[0])))
         return s;
-    s = factor_of(g, &op->operands.data[0], narrow, words, level + 1);
-    add_term(&s, (struct term){.factor = op->operands.data[1].integer});
-    return s;
+    struct sum *more = new_sum(g, narrow);
+    add_scaled(more, factor_of(g, &op->operands.data[0], narrow, words, level + 1), 1);
+    add_constant(more, op->operands.data[1].integer);
+    return more;
 }
 
-/* words: the value has 32 bits, and if the sum is not narrow it is an index. Returns false if the value is a leaf. */
-static bool sum_of_operation(struct reaching *g, const struct thread_operation *op, bool narrow,
-                             bool words, int level, struct sum *out)
+/* words: the value has 32 bits, and if the sum is not narrow it is an index. Returns NULL if the value is a leaf. */
+static const struct sum *sum_of_operation(struct reaching *g, const struct thread_operation *op,
+                                          bool narrow, bool words, int level)
 {
     const struct thread_operand *o = op->operands.data;
     const enum dtype t = op->types[0];
     const bool same = words ? is_word(t) : is_long(t);
-    struct sum a, b;
-    if (op->op == THREAD_INDEX && !narrow && !words && is_word(op->types[1])) {
-        *out = sum_of(g, &o[0], narrow, true, level);
-        return true;
-    }
-    if (op->op == THREAD_CONVERT && narrow && is_word(t) && is_word(op->types[1])) {
-        *out = sum_of(g, &o[0], narrow, true, level);
-        return true;
-    }
+    if (op->op == THREAD_INDEX && !narrow && !words && is_word(op->types[1]))
+        return sum_of(g, &o[0], narrow, true, level);
+    if (op->op == THREAD_CONVERT && narrow && is_word(t) && is_word(op->types[1]))
+        return sum_of(g, &o[0], narrow, true, level);
     if (op->op == THREAD_CONVERT && !words && !narrow && is_long(t) && is_word(op->types[1]) &&
-        o[0].kind ==
-            THREAD_VALUE) { /* it may have wrapped before the conversion, a counter in the iterations before */
+        o[0].kind == THREAD_VALUE) { /* it may have wrapped before the conversion, a counter in the
+                                        iterations before */
         const struct value_info *from = &g->info.data[o[0].value->number];
-        if (!from->definition && from->depth > 0)
-            return false;
-        *out = leaf_sum(o[0].value, false);
-        return true;
+        return !from->definition && from->depth > 0 ? NULL : leaf_sum(g, o[0].value, false);
     }
-    if (op->op == THREAD_CONVERT && !words && is_long(t) && is_long(op->types[1])) {
-        *out = sum_of(g, &o[0], narrow, false, level);
-        return true;
-    }
+    if (op->op == THREAD_CONVERT && !words && is_long(t) && is_long(op->types[1]))
+        return sum_of(g, &o[0], narrow, false, level);
     if (!same)
-        return false;
+        return NULL;
+    struct sum *s = new_sum(g, narrow);
     switch (op->op) {
     case THREAD_ADD:
     case THREAD_SUB:
-        *out = sum_of(g, &o[0], narrow, words, level);
-        b = sum_of(g, &o[1], narrow, words, level);
-        add_scaled(out, &b, op->op == THREAD_ADD ? 1 : -1);
-        return true;
-    case THREAD_NEG:
-        a = sum_of(g, &o[0], narrow, words, level);
-        *out = constant_sum(0, narrow);
-        add_scaled(out, &a, -1);
-        return true;
+        add_scaled(s, sum_of(g, &o[0], narrow, words, level), 1);
+        add_scaled(s, sum_of(g, &o[1], narrow, words, level), op->op == THREAD_ADD ? 1 : -1);
+        return s;
+    case THREAD_NEG: add_scaled(s, sum_of(g, &o[0], narrow, words, level), -1); return s;
     case THREAD_MUL:
-        a = factor_of(g, &o[0], narrow, words, level);
-        b = factor_of(g, &o[1], narrow, words, level);
-        *out = product(&a, &b);
-        return true;
+        add_product(s, factor_of(g, &o[0], narrow, words, level),
+                    factor_of(g, &o[1], narrow, words, level));
+        return s;
     case THREAD_SHL:
         if (o[1].kind != THREAD_INTEGER || o[1].integer < 0 || o[1].integer > 30)
-            return false;
-        a = sum_of(g, &o[0], narrow, words, level);
-        *out = constant_sum(0, narrow);
-        add_scaled(out, &a, (int64_t)1 << o[1].integer);
-        return true;
-    default: return false;
+            return NULL;
+        add_scaled(s, sum_of(g, &o[0], narrow, words, level), (int64_t)1 << o[1].integer);
+        return s;
+    default: return NULL;
     }
 }
 
-static struct sum sum_of(struct reaching *g, const struct thread_operand *o, bool narrow,
-                         bool words, int level)
+static const struct sum *sum_of(struct reaching *g, const struct thread_operand *o, bool narrow,
+                                bool words, int level)
 {
     enum { MOST_LEVEL = 24 };
-    if (o->kind == THREAD_INTEGER)
-        return constant_sum(o->integer, narrow);
+    if (o->kind == THREAD_INTEGER) {
+        struct sum *s = new_sum(g, narrow);
+        add_constant(s, o->integer);
+        return s;
+    }
     struct value_info *info = &g->info.data[o->value->number];
-    if (!info->definition || level >= MOST_LEVEL)
-        return leaf_sum(o->value, narrow);
-    if (info->sum && info->sum->narrow == narrow && info->sum->words == words)
-        return info->sum->sum;
-    struct sum s;
-    if (!sum_of_operation(g, info->definition, narrow, words, level + 1, &s) || s.failed)
-        s = leaf_sum(o->value, narrow);
-    if (!info->sum)
-        info->sum = arena_room(g->build.arena, sizeof *info->sum);
-    *info->sum = (struct known_sum){s, narrow, words};
+    if (info->sum && info->sum->narrow == narrow && info->words == words)
+        return info->sum;
+    const struct sum *s = info->definition && level < MOST_LEVEL
+                              ? sum_of_operation(g, info->definition, narrow, words, level + 1)
+                              : NULL;
+    if (!s || s->failed)
+        s = leaf_sum(g, o->value, narrow);
+    if (level >= MOST_LEVEL)
+        return s;
+    info->sum = s;
+    info->words = words;
     return s;
 }
 
@@ -433,7 +436,7 @@ static const struct known *find_known(const struct frame *f, const struct sum *s
 {
     for (; f; f = f->outer)
         for (size_t i = 0; i < f->known.count; i++)
-            if (same_sum(&f->known.data[i].sum, s))
+            if (same_sum(f->known.data[i].sum, s))
                 return &f->known.data[i];
     return NULL;
 }
@@ -461,33 +464,31 @@ static int argument_of(const struct frame *loop, uint32_t leaf)
 static bool grows(const struct reaching *g, const struct frame *loop, const struct sum *s,
                   struct sum *first, struct sum *step)
 {
-    *first = *step = (struct sum){.narrow = s->narrow};
+    clear(first, s->narrow);
+    clear(step, s->narrow);
     for (int i = 0; i < s->count; i++) {
         const struct term *t = &s->term[i];
+        struct sum part;
         struct term rest = {.factor = t->factor};
-        int counter = -1;
+        const struct induction *counter = NULL;
         for (uint32_t j = 0; j < t->count; j++) {
             if (g->info.data[t->leaf[j]].depth < loop->depth) {
                 rest.leaf[rest.count++] = t->leaf[j];
                 continue;
             }
-            int argument = argument_of(loop, t->leaf[j]);
-            if (argument < 0 || counter >= 0 || !loop->induction ||
-                !loop->induction[argument].is_one)
+            const int argument = argument_of(loop, t->leaf[j]);
+            if (argument < 0 || counter || !loop->induction || !loop->induction[argument].step)
                 return false;
-            counter = argument;
+            counter = &loop->induction[argument];
         }
-        struct sum part = {.narrow = s->narrow};
-        add_term(&part, rest);
-        if (counter < 0) {
+        clear(&part, s->narrow);
+        add_term(&part, &rest, 1);
+        if (counter) {
+            add_product(first, &part, counter->first);
+            add_product(step, &part, counter->step);
+        } else {
             add_scaled(first, &part, 1);
-            continue;
         }
-        struct sum start = loop->induction[counter].first, more = loop->induction[counter].step;
-        start.narrow = more.narrow = s->narrow;
-        struct sum a = product(&part, &start), b = product(&part, &more);
-        add_scaled(first, &a, 1);
-        add_scaled(step, &b, 1);
     }
     return !first->failed && !step->failed;
 }
@@ -495,7 +496,7 @@ static bool grows(const struct reaching *g, const struct frame *loop, const stru
 static struct thread_operand remember(struct reaching *g, struct frame *f, const struct sum *s,
                                       struct thread_operand v)
 {
-    struct known k = {*s, v};
+    struct known k = {arena_copy(g->build.arena, s, sizeof *s), v};
     vec_push(g->build.arena, &f->known, k);
     return v;
 }
@@ -523,9 +524,9 @@ static const struct known *near(const struct reaching *g, const struct frame *f,
         for (size_t i = f->known.count; i-- > 0;) {
             const struct known *k = &f->known.data[i];
             *away = *s;
-            add_scaled(away, &k->sum, -1);
-            if (k->sum.narrow == s->narrow && !away->failed && away->count == 1 &&
-                varies(g, loop, &k->sum) && !varies(g, loop, away))
+            add_scaled(away, k->sum, -1);
+            if (k->sum->narrow == s->narrow && !away->failed && away->count == 1 &&
+                varies(g, loop, k->sum) && !varies(g, loop, away))
                 return k;
         }
         if (f == loop)
@@ -558,11 +559,13 @@ static bool is_latest(const struct sum *s, int term)
 static struct thread_operand sum_terms(struct reaching *g, struct frame *f, const struct sum *s,
                                        const struct frame *loop)
 {
-    struct sum before = {.narrow = s->narrow}, rest = before;
+    struct sum before, rest;
+    clear(&before, s->narrow);
+    clear(&rest, s->narrow);
     struct thread_operand v = thread_integer(0);
     bool any = false;
     for (int i = 0; f->brief && i < s->count; i++)
-        add_term(level_of(g, &s->term[i]) < f->level ? &before : &rest, s->term[i]);
+        add_term(level_of(g, &s->term[i]) < f->level ? &before : &rest, &s->term[i], 1);
     if (before.count > 0 &&
         rest.count > 0) { /* terms that are known before the branch are added there */
         v = place(g, f->outer, &before);
@@ -574,7 +577,7 @@ static struct thread_operand sum_terms(struct reaching *g, struct frame *f, cons
     before.count = 0;
     for (int i = 0; loop && i < s->count; i++)
         if (depth_of(g, &s->term[i]) < loop->depth)
-            add_term(&before, s->term[i]);
+            add_term(&before, &s->term[i], 1);
     if (before.count > 0) {
         v = place(g, loop->outer, &before);
         any = true;
@@ -639,15 +642,15 @@ static struct frame *frame_before(const struct reaching *g, struct frame *f, con
 static bool is_brief(const struct thread_operation *op)
 {
     enum { MOST_OPERATIONS = 12 };
-    size_t count = 0;
+    size_t count = op->op == THREAD_IF ? 0 : MOST_OPERATIONS + 1;
     for (size_t i = 0; i < op->regions.count; i++) {
         const struct thread_region *r = op->regions.data[i];
-        for (size_t j = 0; j < r->operations.count; j++) {
+        for (size_t j = 0; j < r->operations.count && count <= MOST_OPERATIONS; j++) {
             const struct thread_operation *inner = r->operations.data[j];
             count += inner->regions.count ? MOST_OPERATIONS + 1 : !thread_is_integer(inner);
         }
     }
-    return op->op == THREAD_IF && count <= MOST_OPERATIONS;
+    return count <= MOST_OPERATIONS;
 }
 
 /* o: the array, the index and the constant of elements of `bytes` bytes. A distance below 0 becomes a constant index. */
@@ -658,16 +661,16 @@ static void reach_global(struct reaching *g, struct frame *f, struct thread_oper
     if (o[0].kind != THREAD_VALUE ||
         (o[1].kind == THREAD_VALUE && o[1].value->type.dtype != DT_I64))
         return;
-    struct sum index = sum_of(g, &o[1], false, false, 0), at = sum_of(g, &o[0], false, false, 0);
+    struct sum index = *sum_of(g, &o[1], false, false, 0), at = *sum_of(g, &o[0], false, false, 0);
     int64_t more = take_constant(&index) + o[2].integer;
     const int64_t offset = take_constant(&at);
     add_scaled(&at, &index, bytes);
     more += offset / bytes;
-    add_term(&at, (struct term){.factor = offset % bytes});
+    add_constant(&at, offset % bytes);
     if (at.failed || at.count == 0)
         return;
     if (more <= -MOST_AWAY || more >= MOST_AWAY) {
-        add_term(&at, (struct term){.factor = (int64_t)((uint64_t)more * (uint64_t)bytes)});
+        add_constant(&at, (int64_t)((uint64_t)more * (uint64_t)bytes));
         more = 0;
     }
     struct thread_operand v = place(g, frame_before(g, f, &at), &at);
@@ -694,13 +697,13 @@ static void reach_shared(struct reaching *g, struct frame *f, struct thread_oper
     if (!o->value)
         return;
     struct thread_operand index = {.kind = THREAD_VALUE, .value = o->value};
-    struct sum at = sum_of(g, &index, true, true, 0);
+    struct sum at = *sum_of(g, &index, true, true, 0);
     int64_t more = take_constant(&at) + o->integer;
     if (at.failed)
         return;
     if (more < 0 || more >= o->object->count) {
         const int64_t outside = multiple_below(more, o->object->count);
-        add_term(&at, (struct term){.factor = outside});
+        add_constant(&at, outside);
         more -= outside;
     }
     struct thread_operand v = place(g, frame_before(g, f, &at), &at);
@@ -761,11 +764,11 @@ static void find_inductions(struct reaching *g, struct frame *f)
             f->loop->operands.data[i].kind == THREAD_ELEMENT)
             continue;
         const bool words = is_word(v->type.dtype);
-        n->step = sum_of(g, &last->operands.data[i], false, words, 0);
-        struct sum own = leaf_sum(v, false);
-        add_scaled(&n->step, &own, -1);
+        struct sum *step = new_sum(g, false);
         n->first = sum_of(g, &f->loop->operands.data[i], false, words, 0);
-        n->is_one = !n->step.failed && !n->first.failed && !varies(g, f, &n->step);
+        add_scaled(step, sum_of(g, &last->operands.data[i], false, words, 0), 1);
+        add_leaf(step, v, -1);
+        n->step = step->failed || n->first->failed || varies(g, f, step) ? NULL : step;
     }
 }
 
