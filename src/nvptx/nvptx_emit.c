@@ -679,8 +679,7 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
         ptx_limit(&n.build, PTX_REQNCTAPERCLUSTER, 3, f->cluster[0], f->cluster[1], f->cluster[2]);
     struct ptx_variable *memory = NULL;
     if (f->objects.count)
-        memory =
-            ptx_dynamic_shared(&n.build, arena_printf(a, "%s_memory", f->name), MEMORY_ALIGNMENT);
+        memory = ptx_dynamic_shared(&n.build, "$smem", MEMORY_ALIGNMENT);
     line(&n, f->where);
     nvptx_find_places(&n);
     n.used = arena_array(a, bool, f->values + 1);
