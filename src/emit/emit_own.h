@@ -218,6 +218,8 @@ struct scalar emit_scalar(struct emit *m, const struct expr *e);
 /* Returns what a program can do instead of an operation that has no code. */
 const char *emit_way_out(enum op op);
 struct scalar emit_as(struct emit *m, struct scalar v, enum dtype t); /* a cast */
+/* Returns a shift's amount as a u32. All amounts from the type's width on give the same result. */
+struct scalar emit_shift_amount(struct emit *m, struct scalar v);
 struct scalar emit_constant(enum dtype t, int64_t v);
 /* One operation on scalars of type t. Folds integers. */
 struct scalar emit_op2(struct emit *m, enum thread_opcode op, enum dtype t, struct scalar a,

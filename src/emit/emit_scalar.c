@@ -116,6 +116,18 @@ struct scalar emit_as(struct emit *m, struct scalar v, enum dtype t)
     return (struct scalar){emit_cast(m, t, v.dtype, v.o), t};
 }
 
+struct scalar emit_shift_amount(struct emit *m, struct scalar v)
+{
+    enum { MOST = 64 };
+    if (dtype_size(v.dtype) < sizeof(int64_t))
+        return emit_as(m, v, DT_U32);
+    if (v.o.kind != THREAD_VALUE)
+        return emit_constant(DT_U32, v.o.integer >= 0 && v.o.integer < MOST ? v.o.integer : MOST);
+    v = emit_as(m, v, DT_U64);
+    v.o = thread_use(THREAD_ADD_OP(&m->b, THREAD_MIN, DT_U64, DT_NONE, v.o, thread_integer(MOST)));
+    return emit_as(m, v, DT_U32);
+}
+
 struct thread_operand emit_u32(struct emit *m, struct scalar v)
 {
     return emit_as(m, v, DT_U32).o;
@@ -297,7 +309,7 @@ struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct sc
             e->type.dtype);
     }
     for (int i = 0; i < e->count; i++) {
-        args[i] = emit_as(m, args[i], shift && i == 1 ? DT_U32 : t);
+        args[i] = shift && i == 1 ? emit_shift_amount(m, args[i]) : emit_as(m, args[i], t);
         operands[i] = args[i].o;
     }
     if (e->op == OP_NOT)

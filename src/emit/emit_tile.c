@@ -267,6 +267,15 @@ static struct thread_operand apply(struct emit *m, const struct expr *e, enum dt
 
 enum { MOST_ARGS = 3 };
 
+static struct tile as_amounts(struct emit *m, struct tile t)
+{
+    int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
+    for (int i = 0; i < parts; i++)
+        t.part[i] = emit_shift_amount(m, (struct scalar){t.part[i], t.dtype}).o;
+    t.dtype = DT_U32;
+    return t;
+}
+
 /* The operation of e on tiles of `columns` columns, those of e's type or a piece of them. */
 static struct tile operate(struct emit *m, const struct expr *e, struct tile *args, int columns)
 {
@@ -281,7 +290,7 @@ static struct tile operate(struct emit *m, const struct expr *e, struct tile *ar
     if (mixed && is_half(t)) /* strands of 16 bits would share words */
         wide = DT_F32;
     for (int i = is_choice(e); i < e->count; i++) {
-        args[i] = emit_tile_cast(m, args[i], is_shift(e) && i == 1 ? DT_U32 : wide);
+        args[i] = is_shift(e) && i == 1 ? as_amounts(m, args[i]) : emit_tile_cast(m, args[i], wide);
         if (wide == DT_BOOL && args[i].form == TILE_UNIFORM)
             args[i].part[0] = emit_predicate(m, (struct scalar){args[i].part[0], DT_BOOL});
     }
