@@ -411,6 +411,15 @@ int emit_count_skips(const struct stmt *body)
     return count;
 }
 
+static void leave_if(struct emit *m, struct scalar condition);
+
+/* Returns whether the `if` only leaves the loop in whose body it is. */
+static bool only_leaves(const struct emit *m, const struct stmt *s)
+{
+    return s->body && s->body->kind == STMT_BREAK && !s->otherwise &&
+           m->b.region == m->loop->operation->regions.data[0];
+}
+
 void emit_branch(struct emit *m, const struct stmt *s, const struct stmt *rest)
 {
     struct scalar c = emit_as(m, emit_scalar(m, s->condition), DT_BOOL);
@@ -418,6 +427,10 @@ void emit_branch(struct emit *m, const struct stmt *s, const struct stmt *rest)
     if (rest) {
         m->loop->tail = rest;
         vec_push(m->arena, &m->loop->falls, last_continue(s));
+    }
+    if (c.o.kind == THREAD_VALUE && only_leaves(m, s)) {
+        leave_if(m, c);
+        return;
     }
     if (c.o.kind == THREAD_VALUE) {
         emit_arms(m, c.o, s->body, s->otherwise, rest, s->loc);

@@ -155,22 +155,47 @@ static enum thread_opcode opposite(enum thread_opcode op)
 }
 
 /* A comparison of integers that was just made is made the other way round. */
+/* Returns the operation that made the value a moment ago; NULL: it is older. */
+static const struct thread_operation *maker_of(const struct emit *m, const struct thread_value *v)
+{
+    enum { RECENT = 8 };
+    const struct thread_region *r = m->b.region;
+    for (size_t i = r->operations.count, last = i > RECENT ? i - RECENT : 0; i-- > last;) {
+        const struct thread_operation *op = r->operations.data[i];
+        if (op->results.count == 1 && op->results.data[0] == v)
+            return op;
+    }
+    return NULL;
+}
+
+/* Returns whether the operation is a comparison that has an opposite. */
+static bool is_opposed(const struct thread_operation *op)
+{
+    return opposite(op->op) != THREAD_OPS && !dtype_is_float(op->types[0]);
+}
+
 struct scalar emit_not(struct emit *m, struct scalar v)
 {
     if (v.o.kind != THREAD_VALUE)
         return emit_constant(DT_BOOL, !v.o.integer);
-    size_t count = m->b.region->operations.count;
-    const struct thread_operation *last = count ? m->b.region->operations.data[count - 1] : NULL;
-    if (last && last->results.count == 1 && last->results.data[0] == v.o.value &&
-        opposite(last->op) != THREAD_OPS && !dtype_is_float(last->types[0]))
-        return of_value(THREAD_ADD_OP(&m->b, opposite(last->op), last->types[0], DT_NONE,
-                                      last->operands.data[0], last->operands.data[1]),
+    const struct thread_operation *from = maker_of(m, v.o.value);
+    if (from && is_opposed(from))
+        return of_value(THREAD_ADD_OP(&m->b, opposite(from->op), from->types[0], DT_NONE,
+                                      from->operands.data[0], from->operands.data[1]),
                         DT_BOOL);
-    struct thread_value *number = THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U32, DT_NONE, v.o,
-                                                thread_integer(1), thread_integer(0));
-    return of_value(
-        THREAD_ADD_OP(&m->b, THREAD_EQ, DT_U32, DT_NONE, thread_use(number), thread_integer(0)),
-        DT_BOOL);
+    if (from && (from->op == THREAD_AND || from->op == THREAD_OR)) {
+        struct scalar args[2];
+        bool both = true;
+        for (int i = 0; i < 2; i++) {
+            const struct thread_operation *of_arg = maker_of(m, from->operands.data[i].value);
+            both &= of_arg && is_opposed(of_arg);
+            args[i] = (struct scalar){from->operands.data[i], DT_BOOL};
+        }
+        if (both)
+            return emit_op2(m, from->op == THREAD_AND ? THREAD_OR : THREAD_AND, DT_BOOL,
+                            emit_not(m, args[0]), emit_not(m, args[1]));
+    }
+    return of_value(THREAD_ADD_OP(&m->b, THREAD_NOT, DT_BOOL, DT_NONE, v.o), DT_BOOL);
 }
 
 /* --- operations of the language --- */
