@@ -171,6 +171,7 @@ struct emit {
     int begun;            /* products of the role that every run to this place has begun, and 1 */
     int product_groups;   /* of a product */
     int barriers;         /* numbers of barriers that are in use */
+    int64_t copies;       /* of bodies of loops that are emitted whole, as the program says */
     VEC(struct scratch_object) scratch;
     struct room room;          /* of a kernel without roles */
     int64_t shared_bytes;      /* of the block, scratch included */
@@ -306,6 +307,7 @@ void emit_one_thread(struct emit *m, const struct stmt *body);
 struct unrolling {
     const struct thread_source_loop *in; /* the loop, in its place in the code */
     bool whole; /* all iterations one after the other: the condition is constant in each */
+    bool jumps; /* … and the body leaves or continues the loop */
     int copies; /* of the body in an iteration while as many are left, then one at a time; 1: no copies */
     int64_t step;
     const struct sym *counter;

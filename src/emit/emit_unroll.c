@@ -3,7 +3,11 @@
 #include "emit/emit_own.h"
 #include "lower/lower_dot.h"
 
-enum { OWN_BODY = 64, OWN_ITERATIONS = 32, OWN_WHOLE = 512, MOST_WHOLE = 1 << 16 };
+#include <assert.h>
+
+enum { OWN_BODY = 64, OWN_ITERATIONS = 32, OWN_WHOLE = 512 };
+enum { MOST_ITERATIONS = 1024, MOST_WHOLE = 1 << 16 };
+enum { MOST_COPIES = 1 << 14 }; /* of bodies, in a kernel: loops inside each other multiply */
 
 /* --- what the body does --- */
 
@@ -133,6 +137,111 @@ static int64_t count_iterations(const struct stmt *s, const struct unrolling *t,
     return iterations;
 }
 
+/* --- all iterations after each other --- */
+
+static void note_of_body(void *user, struct expr **at)
+{
+    struct mentioned *n = user;
+    const struct expr *e = *at;
+    n->changes |= !(op_table[e->op].flags & OP_PURE) || e->op == OP_ACCESS ||
+                  (e->op == OP_REF && e->sym && look_at(n->loop->body, e->sym).assignments > 0);
+}
+
+/* Returns whether the body cannot change what e computes. */
+static bool is_apart(const struct stmt *s, const struct expr *e)
+{
+    struct mentioned n = {.loop = s};
+    struct expr *root = (struct expr *)e;
+    expr_walk(&root, note_of_body, &n);
+    return !n.changes;
+}
+
+/* Returns whether the steps are assignments to scalars, whose values follow from scalars that the body does not assign. */
+static bool has_plain_steps(struct emit *m, const struct stmt *s)
+{
+    for (const struct stmt *step = s->step; step; step = step->next)
+        if (step->kind != STMT_ASSIGN || step->target->op != OP_REF || !is_apart(s, step->value) ||
+            !is_apart(s, step->target) || !emit_variable(m, step->target->sym) ||
+            step->target->sym->storage != ST_SCALAR)
+            return false;
+    return true;
+}
+
+/* Returns the iterations of a loop whose steps and conditions are constants; -1: they are not, or there are too many. */
+static int64_t iterations_of_constants(struct emit *m, const struct stmt *s)
+{
+    int64_t iterations = 0;
+    int count = 0;
+    if (s->kind != STMT_FOR || !s->condition || !is_apart(s, s->condition) ||
+        !has_plain_steps(m, s))
+        return -1;
+    for (const struct stmt *step = s->step; step; step = step->next)
+        count++;
+    struct slot *before = arena_array(m->arena, struct slot, count + 1), *b = before;
+    for (const struct stmt *step = s->step; step; step = step->next)
+        *b++ = emit_variable(m, step->target->sym)->slots[0];
+    for (; iterations >= 0; iterations++) {
+        const struct scalar c = emit_as(m, emit_scalar(m, s->condition), DT_BOOL);
+        const bool known = c.o.kind != THREAD_VALUE && iterations <= MOST_ITERATIONS;
+        if (known && !c.o.integer)
+            break;
+        iterations = known ? iterations : -2;
+        for (const struct stmt *step = s->step; step && iterations >= 0; step = step->next) {
+            const struct sym *sym = step->target->sym;
+            const struct scalar v = emit_as(m, emit_scalar(m, step->value), sym->type.dtype);
+            emit_variable(m, sym)->slots[0].o = v.o;
+            iterations = v.o.kind != THREAD_VALUE ? iterations : -2;
+        }
+    }
+    b = before;
+    for (const struct stmt *step = s->step; step; step = step->next)
+        emit_variable(m, step->target->sym)->slots[0] = *b++;
+    return iterations;
+}
+
+/* Returns whether the list leaves or continues the loop that it is in. */
+static bool has_jump(const struct stmt *first)
+{
+    bool found = false;
+    for (const struct stmt *s = first; s && !found; s = s->next) {
+        const bool loops = s->kind == STMT_FOR || s->kind == STMT_WHILE;
+        found = s->kind == STMT_BREAK || s->kind == STMT_CONTINUE ||
+                (!loops && (has_jump(s->body) || has_jump(s->otherwise)));
+    }
+    return found;
+}
+
+/* Lets the variables that only the steps assign be constants in each copy of the body. */
+static void find_counters(struct emit *m, const struct stmt *s, struct unrolling *t)
+{
+    for (const struct stmt *d = s->init; d; d = d->next)
+        if (d->kind == STMT_DECL && only_step(s, d->sym))
+            vec_push(m->arena, &t->cycles, d->sym);
+}
+
+/* Returns whether all iterations of the loop are to be emitted, as `unroll` says. */
+static bool is_whole(struct emit *m, const struct stmt *s, const struct found *f,
+                     struct unrolling *t)
+{
+    const int64_t iterations = s->unroll == UNROLL_FULL ? iterations_of_constants(m, s) : -1;
+    if (iterations < 0 || iterations * f->cost > MOST_WHOLE)
+        return false;
+    t->jumps = has_jump(s->body);
+    if (t->jumps && f->continues > emit_count_skips(s->body))
+        return false;
+    if (t->jumps)
+        find_counters(m, s, t);
+    t->period = t->jumps ? (int)iterations + 1 : 1;
+    m->copies += iterations;
+    if (m->copies > MOST_COPIES)
+        emit_error(
+            m, s->loc,
+            "`unroll` makes more than %d copies of loop bodies in this kernel: loops inside "
+            "each other multiply; leave `unroll` out of the outer ones, or write `unroll(2)`",
+            MOST_COPIES);
+    return true;
+}
+
 /* --- variables that go round --- */
 
 enum { MOST_PERIOD = 8, MOST_REPEATED = 2048 };
@@ -226,8 +335,8 @@ static struct unrolling find_unrolling(struct emit *m, const struct stmt *s)
     struct unrolling t = {.copies = 1, .period = 1};
     const bool counted = is_counted(s, &t);
     t.counter = counted ? t.counter : NULL;
-    t.whole = s->unroll == UNROLL_FULL;
     struct found f = look_at(s->body, NULL);
+    t.whole = is_whole(m, s, &f, &t);
     if (!t.whole && s->unroll == UNROLL_NONE && s->kind == STMT_FOR && !f.escapes)
         find_cycles(m, s, &t, f);
     if (t.whole || !counted || t.period > 1)
@@ -245,6 +354,8 @@ static struct unrolling find_unrolling(struct emit *m, const struct stmt *s)
     const int64_t least = known ? start : least_start(m, s, t.counter);
     int64_t bound;
     if (least < 0 || t.step < 0 || s->condition->op != OP_LT)
+        return t;
+    if (s->unroll > 1 && f.continues > emit_count_skips(s->body))
         return t;
     if (s->unroll > 1)
         t.copies = s->unroll;
@@ -290,10 +401,7 @@ static void unroll(struct emit *m, const struct stmt *s, const struct thread_sou
     for (int copy = 0; !m->failed && !m->ended; copy++) {
         struct scalar c = s->condition ? emit_as(m, emit_scalar(m, s->condition), DT_BOOL)
                                        : emit_constant(DT_BOOL, 1);
-        if (c.o.kind == THREAD_VALUE) {
-            emit_missing(m, s->loc, "an unrolled loop whose iterations are not counted", NULL);
-            return;
-        }
+        assert(c.o.kind != THREAD_VALUE);
         if (!c.o.integer)
             return;
         emit_turn(m, in, copy);
@@ -330,10 +438,14 @@ void emit_loop_of_threads(struct emit *m, const struct stmt *s, const struct thr
 {
     struct unrolling t = find_unrolling(m, s);
     t.in = in;
-    if (t.whole) {
-        unroll(m, s, in);
+    if (m->failed)
         return;
-    }
+    if (t.whole && t.jumps) /* the last test leaves the loop, which has one iteration */
+        emit_loop_of_copies(m, s, &t, 1, emit_constant(DT_I32, 0));
+    else if (t.whole)
+        unroll(m, s, in);
+    if (t.whole)
+        return;
     const size_t outer = m->rising.count;
     struct rising rising;
     if (find_rising(m, s, &rising))
