@@ -21,7 +21,7 @@
 #ifndef TW_AOT_H
 #define TW_AOT_H
 
-#include "lower/lower.h"
+#include "plan/lowered.h"
 #include "tile/launch_sizes.h"
 
 struct aot_param {

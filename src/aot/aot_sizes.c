@@ -171,7 +171,7 @@ static int room_of(struct arena *a, struct parts *parts, const struct sym *room)
 static void write_map(struct text *out, struct arena *a, struct parts *parts,
                       const struct lower_param *p)
 {
-    const struct map_form f = lower_map_form(p, tensor_map_type(p->sym->type.dtype));
+    const struct map_form f = lowered_map_form(p, tensor_map_type(p->sym->type.dtype));
     text_add(out, "\n    {{");
     aot_quote(out, f.view, strlen(f.view));
     text_printf(out, ", %d, %d, %d, %d, %d, {", f.type, f.element, f.rank, f.swizzle, f.strided);

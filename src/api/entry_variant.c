@@ -85,7 +85,7 @@ static void describe_passed(struct entry_variant *out, struct variant *v)
             *from = (unsigned char)(FROM_MAPS + out->map_count);
             views[out->map_count] = p->sym;
             out->map[out->map_count++] =
-                (struct entry_map){.form = lower_map_form(p, tensor_map_type(t)),
+                (struct entry_map){.form = lowered_map_form(p, tensor_map_type(t)),
                                    .type = t,
                                    .base = (unsigned char)p->sym->base->index};
         } else if (p->kind == LOWER_SCALAR || p->kind == LOWER_POINTER) {

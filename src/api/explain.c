@@ -419,7 +419,7 @@ static void find_ptx_block(struct explain *e)
         o->blocks *= o->grid[i];
     }
     o->shared_bytes = l->shared_bytes + static_shared(e);
-    find_registers(e, e->ptx_kernel, lower_registers_of(&e->ctx->scratch, e->ptx_kernel));
+    find_registers(e, e->ptx_kernel, ptx_estimate_registers(&e->ctx->scratch, e->ptx_kernel));
 }
 
 static tw_status explain_ptx_call(void *user)

@@ -39,7 +39,7 @@ static bool find_map(const tw_launch *l, struct arena *a, const struct lower_par
                      struct launch_param *out)
 {
     struct launch_map *m = out->map = arena_new(a, struct launch_map);
-    m->form = lower_map_form(p, tensor_map_type(p->sym->type.dtype));
+    m->form = lowered_map_form(p, tensor_map_type(p->sym->type.dtype));
     m->code = aligned_code(a);
     return launch_view(l, p->sym, &m->sizes);
 }

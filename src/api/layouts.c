@@ -1,7 +1,7 @@
 #include "api/layouts.h"
 
 #include "layout/layout_text.h"
-#include "lower/lower_tile.h"
+#include "plan/plan_layouts.h"
 
 #include <string.h>
 

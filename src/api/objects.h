@@ -35,7 +35,7 @@
 #include "cpu/cpu.h"
 #include "cuda/cuda.h"
 #include "lang/lang.h"
-#include "lower/lower.h"
+#include "plan/lowered.h"
 #include "tile/launch_sizes.h"
 #include "tile/overlay.h"
 #include "tile/passes.h"

@@ -1,10 +1,10 @@
 #include "emit/emit.h"
 
 #include "emit/emit_own.h"
-#include "lower/lower_limits.h"
-#include "lower/lower_plan.h"
+#include "lower/lower.h"
 #include "nvptx/nvptx.h"
 #include "plan/plan.h"
+#include "plan/plan_limits.h"
 #include "tile/own_arrays.h"
 
 #include <stdarg.h>
@@ -131,7 +131,7 @@ static bool shared_fits(struct emit *m)
     const struct target *t = m->options->target;
     m->out->shared_bytes = m->shared_bytes;
     if (m->layouts)
-        return limits_of_shared(m->layouts);
+        return plan_limits_of_shared(m->layouts);
     if (m->shared_bytes <= t->shared_bytes)
         return true;
     m->out->excess = LOWER_MANY_BYTES;
@@ -316,7 +316,7 @@ static bool only_prepares(struct stmt *s)
  * end. lower/lower.c gives the reason why other kernels do not. */
 static void wait_for_kernels(struct emit *m)
 {
-    m->out->begins_early = lower_begins_early(m->kernel, m->options->target);
+    m->out->begins_early = lowered_begins_early(m->kernel, m->options->target);
     if (m->out->begins_early)
         add_plain(m, THREAD_GRID_WAIT);
     if (m->out->begins_early && !m->by_threads)
@@ -370,23 +370,23 @@ static void emit_body(struct emit *m)
 /* Plans the layouts of a kernel without roles, and checks what it needs of the target. */
 static bool make_plan(struct emit *m)
 {
-    struct lower *l = arena_new(m->arena, struct lower);
+    struct layouts *l = arena_new(m->arena, struct layouts);
     const int threads = kernel_block_threads(m->kernel);
-    *l = (struct lower){.arena = m->arena,
-                        .kernel = m->kernel,
-                        .options = m->options,
-                        .target = m->options->target,
-                        .diag = m->diag,
-                        .out = m->out,
-                        .warps = divide_up(threads, WARP_LANES),
-                        .threads = threads};
+    *l = (struct layouts){.arena = m->arena,
+                          .kernel = m->kernel,
+                          .target = m->options->target,
+                          .diag = m->diag,
+                          .out = m->out,
+                          .warps = divide_up(threads, WARP_LANES),
+                          .threads = threads};
     roll_assignments(m->kernel);
     m->layouts = l;
     m->own_arrays = own_arrays_find(m->arena, m->kernel);
     m->out->shared_bytes = m->kernel->shared_bytes;
     plan_room_start(&m->room, m->arena, m->kernel, m->options->target->shared_bytes,
                     EMIT_SCRATCH_ALIGNMENT);
-    return limits_of_kernel(l) && plan_make(l) && limits_of_registers(l) && limits_of_code(l);
+    return plan_limits_of_kernel(l) && plan_make(l) && plan_limits_of_registers(l) &&
+           plan_limits_of_code(l);
 }
 
 static struct thread_function *make_function(struct emit *m)
@@ -477,7 +477,7 @@ static bool make_module(struct arena *a, const struct kernel *k, const struct th
         out->block[i] = (int)f->shape[i];
     out->shared_bytes = nvptx_shared_bytes(f);
     int most = (int)thread_launch_registers(f),
-        estimate = fixed ? most : lower_registers_of(a, out->function);
+        estimate = fixed ? most : ptx_estimate_registers(a, out->function);
     out->registers = estimate < most ? estimate : most;
     return true;
 }
@@ -498,10 +498,10 @@ bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_opt
     if (!is_right(a, f, diag, &fixed))
         return false;
     thread_optimise_elements(a, f);
-    if (!make_module(a, k, f, diag, fixed, out) || !limits_of_parameters(m->layouts))
+    if (!make_module(a, k, f, diag, fixed, out) || !plan_limits_of_parameters(m->layouts))
         return false;
     if (!f->blocks)
-        lower_ask_for_registers(m->layouts);
+        plan_ask_for_registers(m->layouts);
     return true;
 }
 

@@ -21,7 +21,7 @@
  *   emit_claim.c    kernels without roles: claims that the simulator checks
  *   emit_print.c    kernels without roles: print()
  *   emit_unroll.c   thread-level kernels: loops with several copies of their body
- *   emit_fragment*.c  tile-level kernels without roles: register tiles in the layouts of lower/lower_plan.h
+ *   emit_fragment*.c  tile-level kernels without roles: register tiles in the layouts of plan/plan_layouts.h
  *
  * Register tiles have the layout of the sums of products of warpgroups: each group of four warps has a part of the rows, 64 at
  * a time, as wgmma places them (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"). Other numbers of warps have 16 rows
@@ -30,7 +30,7 @@
 #ifndef TW_EMIT_H
 #define TW_EMIT_H
 
-#include "lower/lower.h"
+#include "plan/lowered.h"
 #include "thread/thread.h"
 
 /* After all passes ran for the target. Reports what the target lacks, or has no code yet; false then. */

@@ -1,8 +1,8 @@
 /* Values of several elements that each thread of a thread-level kernel has for itself: its own arrays, and expressions of them.
  * A value is an array of scalars, one for each element, row-major. */
 #include "emit/emit_fragment.h"
-#include "lower/lower_op.h"
-#include "lower/lower_tile_own.h"
+#include "nvptx/nvptx_scalars.h"
+#include "plan/plan_layouts.h"
 
 #include <string.h>
 
@@ -134,7 +134,7 @@ static void choose(struct emit *m, const struct expr *e, struct scalar *v)
 /* Returns the elements of a tile of the block, which each thread gets whole. */
 static struct scalar *of_block(struct emit *m, const struct expr *e)
 {
-    return emit_fragment(m, e, tile_everywhere(m->layouts, &e->type)).v;
+    return emit_fragment(m, e, plan_everywhere(m->layouts, &e->type)).v;
 }
 
 struct scalar *emit_elements(struct emit *m, const struct expr *e)

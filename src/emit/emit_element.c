@@ -5,7 +5,7 @@
  * array is as many variables as it has elements: its indices are constants once loops are unrolled; others are
  * compared with those of each element. A large array, or one of more than a few elements with other indices, is in local memory. */
 #include "emit/emit_fragment.h"
-#include "lower/lower_limits.h"
+#include "plan/plan_limits.h"
 #include "tile/own_arrays.h"
 
 static struct scalar times(struct emit *m, enum dtype t, struct scalar a, struct scalar b)
@@ -494,7 +494,7 @@ static struct thread_value *make_local(struct emit *m, const struct sym *s)
         entry->value = (uintptr_t)thread_new_local(&m->b, s->name, s->type.dtype,
                                                    (uint32_t)type_elements(&s->type));
         vec_push(m->arena, &m->local, s);
-        limits_of_local(m->layouts, m->local.data, m->local.count);
+        plan_limits_of_local(m->layouts, m->local.data, m->local.count);
         m->failed |= m->layouts->failed;
     }
     const struct thread_object *o = (const struct thread_object *)(uintptr_t)entry->value;
@@ -511,7 +511,7 @@ static void declare(struct emit *m, const struct stmt *s)
         if (m->fragments) {
             emit_by_tiles.declare(m, s);
         } else {
-            limits_ragged(m->layouts, s->loc, "a register tile");
+            plan_limits_ragged(m->layouts, s->loc, "a register tile");
             m->failed = true;
         }
         return;

@@ -1,7 +1,7 @@
 /* Tile-level kernels: expressions and statements on register tiles, in the layouts of the plan. An operation on tiles is
  * one operation for each register. */
 #include "emit/emit_fragment.h"
-#include "lower/lower_tile_own.h"
+#include "plan/plan_layouts.h"
 
 #include <string.h>
 
@@ -180,9 +180,9 @@ static struct fragment part(struct emit *m, const struct expr *e)
             emit_error(m, e->loc, "a slice of a register tile begins at a constant");
             return f;
         }
-        struct fragment out = emit_fragment_new(m, f.dtype, layout_keep(m->layouts, &l));
+        struct fragment out = emit_fragment_new(m, f.dtype, plan_keep(m->layouts, &l));
         int32_t *source = arena_array(m->arena, int32_t, out.count + 1);
-        layout_slice_registers(f.layout, tile_register_places(m->layouts, f.layout), &l,
+        layout_slice_registers(f.layout, plan_register_places(m->layouts, f.layout), &l,
                                AXIS_DIM(i), (int32_t)start, source);
         for (int32_t r = 0; r < out.count; r++)
             out.v[r] = source[r] >= 0 ? f.v[source[r]] : out.v[r];
@@ -197,7 +197,7 @@ static struct fragment access(struct emit *m, const struct expr *e, const struct
     if (e->sym->storage == ST_REG)
         return part(m, e);
     if (e->sym->storage == ST_VIEW)
-        own = layout_keep(m->layouts, plan_view(m->layouts, e, wanted, false));
+        own = plan_keep(m->layouts, plan_view(m->layouts, e, wanted, false));
     else if (e->sym->storage != ST_SHARED)
         return of_symbol(m, e);
     return emit_fragment_load(m, e, own, false);
@@ -211,13 +211,13 @@ static struct fragment shape(struct emit *m, const struct expr *e, const struct 
     struct layout memory, from;
     if (arg->type.rank == 0)
         return emit_fragment(m, arg, wanted);
-    const struct layout *source = shape_source(m->layouts, e, wanted);
+    const struct layout *source = plan_shape_source(m->layouts, e, wanted);
     struct fragment f = source ? emit_fragment(m, arg, source) : emit_fragment_natural(m, arg);
     if (source) {
         f.layout = wanted;
         return f;
     }
-    shape_through_memory(e, &memory, &from);
+    plan_shape_through_memory(e, &memory, &from);
     return m->failed ? emit_fragment_new(m, f.dtype, wanted)
                      : emit_fragment_through(m, &f, &memory, &from, wanted);
 }
@@ -258,10 +258,10 @@ static struct fragment own(struct emit *m, const struct expr *e, const struct la
 struct fragment emit_fragment_grouped(struct emit *m, const struct expr *e,
                                       const struct layout *layout)
 {
-    const struct layout *wanted = layout_keep(m->layouts, layout);
+    const struct layout *wanted = plan_keep(m->layouts, layout);
     const bool is_scalar = e->type.rank == 0;
     const struct layout *of_own =
-        m->failed || is_scalar ? wanted : tile_operand_layout(m->layouts, wanted, &e->type);
+        m->failed || is_scalar ? wanted : plan_operand_layout(m->layouts, wanted, &e->type);
     struct fragment x = {0};
     if (!m->failed && !is_scalar)
         x = own(m, e, of_own);
@@ -272,7 +272,7 @@ struct fragment emit_fragment_grouped(struct emit *m, const struct expr *e,
         return out;
     const struct scalar one = is_scalar ? emit_scalar(m, e) : emit_constant(out.dtype, 0);
     const int32_t *registers =
-        is_scalar ? NULL : tile_operand_registers(m->layouts, wanted, of_own, &e->type);
+        is_scalar ? NULL : plan_operand_registers(m->layouts, wanted, of_own, &e->type);
     emit_fragment_apart(m, &x);
     for (int32_t r = 0; r < out.count; r++)
         out.v[r] = is_scalar ? one : x.v[registers[r]];
@@ -346,7 +346,7 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
         return;
     if (target->sym->storage == ST_VIEW)
         f = emit_fragment_convert(
-            m, &f, layout_keep(m->layouts, plan_view(m->layouts, target, f.layout, true)));
+            m, &f, plan_keep(m->layouts, plan_view(m->layouts, target, f.layout, true)));
     if (emit_reads_memory(value, target, layout_is_exclusive(f.layout) ? target : NULL))
         emit_sync(m);
     emit_fragment_store(m, target, &f);

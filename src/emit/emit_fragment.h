@@ -1,15 +1,14 @@
-/* Tile-level kernels: register tiles in the layouts of the plan (lower/lower_plan.h). */
+/* Tile-level kernels: register tiles in the layouts of the plan (plan/plan_layouts.h). */
 #ifndef TW_EMIT_FRAGMENT_H
 #define TW_EMIT_FRAGMENT_H
 
 #include "emit/emit_copy.h"
-#include "lower/lower_plan.h"
-#include "lower/lower_tile_own.h"
+#include "plan/plan_layouts.h"
 
 /* A thread's elements of a register tile: a scalar for each register of the layout, or a value for each few neighbours. */
 struct fragment {
     enum dtype dtype;
-    const struct layout *layout; /* layout_keep of the plan */
+    const struct layout *layout; /* plan_keep of the plan */
     int32_t count;
     struct scalar *v;              /* by register; NULL: there are groups */
     struct thread_operand *groups; /* of `each` registers */

@@ -1,8 +1,8 @@
 /* A fragment in another layout, as layout_plan_conversion says: moves, shuffles with selects around them, or a way through scratch. */
 #include "emit/emit_fragment.h"
 #include "layout/layout_convert.h"
-#include "lower/lower_limits.h"
-#include "lower/lower_tile_own.h"
+#include "plan/plan_limits.h"
+#include "plan/plan_layouts.h"
 
 #include <assert.h>
 
@@ -196,9 +196,9 @@ static int32_t *cut(struct emit *m, const struct layout *whole, const struct con
     const bool can_cut = layout_slice_out(whole, axis, start, p->part, &slice);
     assert(can_cut && "the plan has parts that can be cut");
     (void)can_cut;
-    *part = layout_keep(m->layouts, &slice);
+    *part = plan_keep(m->layouts, &slice);
     int32_t *source = arena_array(m->arena, int32_t, emit_registers(*part) + 1);
-    layout_slice_registers(whole, tile_register_places(m->layouts, whole), *part, axis, start,
+    layout_slice_registers(whole, plan_register_places(m->layouts, whole), *part, axis, start,
                            source);
     return source;
 }
@@ -229,10 +229,10 @@ static struct fragment in_passes(struct emit *m, const struct fragment *f, const
 static struct fragment convert(struct emit *m, const struct fragment *f, const struct layout *to)
 {
     const int bits = f->dtype == DT_BOOL ? 8 : dtype_table[f->dtype].bits;
-    const struct conversion *c = tile_conversion(m->layouts, f->layout, to, bits, false);
+    const struct conversion *c = plan_conversion(m->layouts, f->layout, to, bits, false);
     const struct convert_plan *p = &c->plan;
     if (!c->possible) {
-        limits_no_room(m->layouts, layout_size_out(to) * bits / 8);
+        plan_limits_no_room(m->layouts, layout_size_out(to) * bits / 8);
         m->failed = true;
         return emit_fragment_new(m, f->dtype, to);
     }
@@ -256,15 +256,15 @@ static const struct layout *without_copies(struct emit *m, const struct layout *
     struct type same = {.rank = l->out_count};
     for (int i = 0; i < same.rank; i++)
         same.extent[i] = l->outs[i].extent;
-    const struct layout *single = tile_operand_layout(m->layouts, l, &same);
-    *registers = tile_operand_registers(m->layouts, l, single, &same);
+    const struct layout *single = plan_operand_layout(m->layouts, l, &same);
+    *registers = plan_operand_registers(m->layouts, l, single, &same);
     return single;
 }
 
 struct fragment emit_fragment_convert(struct emit *m, const struct fragment *f,
                                       const struct layout *layout)
 {
-    const struct layout *to = layout_keep(m->layouts, layout);
+    const struct layout *to = plan_keep(m->layouts, layout);
     const int32_t *of_from, *of_to;
     if (f->layout == to || m->failed)
         return *f;

@@ -1,11 +1,11 @@
-/* Products of tile-level kernels, by the unit and in the layouts of the plan (lower/lower_plan.h).
+/* Products of tile-level kernels, by the unit and in the layouts of the plan (plan/plan_layouts.h).
  *
  * A factor in shared memory is read instruction by instruction: those of step s + 1 of k are before the products of step s,
  * so that two steps' fragments are alive. A factor in registers is there in the fragments' layout, or goes through scratch and
  * is read from there. Casts are done on fragments. */
 #include "emit/emit_fragment_dot.h"
 
-#include "lower/lower_dot_factor.h"
+#include "plan/plan_layouts.h"
 
 /* --- reading in pieces --- */
 
@@ -141,7 +141,7 @@ static struct thread_operand raw_of(struct emit *m, const struct emit_factor *f,
     return emit_join(m, f->raw.dtype, part, parts);
 }
 
-/* Bytes that lie across: registers have two neighbours along k of two along m or n (lower_dot_bytes.c), so a word of a fragment
+/* Bytes that lie across: registers have two neighbours along k of two along m or n (plan_layouts_bytes.c), so a word of a fragment
  * is each other byte of two. */
 static struct thread_operand paired_word(struct emit *m, const struct emit_factor *f, int32_t index)
 {
@@ -196,7 +196,7 @@ static const struct layout *turned(struct emit *m, const struct layout *l)
 {
     struct layout t;
     layout_transpose(l, &t);
-    return layout_keep(m->layouts, &t);
+    return plan_keep(m->layouts, &t);
 }
 
 /* A factor in scratch. */
@@ -269,7 +269,7 @@ static void stage(struct emit *m, const struct dot_plan *p, struct emit_factor *
     const struct expr *again = f->right ? p->b_again : p->a_again;
     const struct fragment tile =
         emit_fragment(m, again ? again : f->source.e, f->right ? p->b : p->a);
-    const struct shared_wish wish = dot_staging_wish(p, f->right, &f->source, tile.layout);
+    const struct shared_wish wish = plan_staging_wish(p, f->right, &f->source, tile.layout);
     struct shared_way w;
     const int64_t size = (int64_t)dtype_size(tile.dtype);
     bool good = layout_choose_shared(&wish, &s->place);

@@ -1,6 +1,6 @@
 /* Where the elements of a fragment are: in the tile, in memory, and in another layout. */
 #include "emit/emit_fragment.h"
-#include "lower/lower_tile_own.h"
+#include "plan/plan_layouts.h"
 
 enum { VECTOR_BYTES = 16 };
 
@@ -210,7 +210,7 @@ struct gathers emit_find_gathers(struct emit *m, const struct expr *e, const str
         const struct index *x = i < e->indices ? &e->index[i] : NULL;
         if (x && x->kind == IX_GATHER) {
             int32_t *source;
-            const struct layout *line = tile_axis_layout(m->layouts, layout, e->type.rank, axis,
+            const struct layout *line = plan_axis_layout(m->layouts, layout, e->type.rank, axis,
                                                          e->type.extent[axis], &source);
             const struct fragment f = emit_fragment(m, x->value, line);
             const int32_t registers = emit_registers(layout);
@@ -359,7 +359,7 @@ static const struct layout *layout_of_atomic(struct emit *m, const struct expr *
     for (int i = 1; i < e->count && !l; i++)
         if (type_same_shape(&e->args[i]->type, t))
             l = plan_natural(m->layouts, e->args[i]);
-    return layout_keep(m->layouts, l ? l : plan_blocked(m->layouts, t, 0));
+    return plan_keep(m->layouts, l ? l : plan_blocked(m->layouts, t, 0));
 }
 
 struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,

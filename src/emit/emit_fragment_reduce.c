@@ -1,8 +1,8 @@
 /* Reductions of fragments. A thread combines its registers as a tree, then lanes exchange with their neighbours, then
  * warps through scratch: in the order of src/lower, so sums have the same bits. */
 #include "emit/emit_fragment.h"
-#include "lower/lower_op.h"
-#include "lower/lower_tile_own.h"
+#include "nvptx/nvptx_scalars.h"
+#include "plan/plan_layouts.h"
 
 #include <math.h>
 
@@ -149,7 +149,7 @@ static void across_lanes(struct emit *m, const struct reduction *r, const struct
 struct fragment emit_of_warps(struct emit *m, const struct warp_totals *w, enum dtype t,
                               const struct scalar *v)
 {
-    struct fragment f = emit_fragment_new(m, t, layout_keep(m->layouts, &w->totals));
+    struct fragment f = emit_fragment_new(m, t, plan_keep(m->layouts, &w->totals));
     for (int32_t i = 0; i < f.count; i++)
         f.v[i] = v[w->registers[i]];
     return emit_fragment_convert(m, &f, &w->all);
@@ -160,7 +160,7 @@ static void across_warps(struct emit *m, const struct reduction *r, const struct
                          const int32_t *to, struct scalar *v)
 {
     struct warp_totals w;
-    if (!tile_warp_totals(m->layouts, l, r->axis, INT32_MAX, &w))
+    if (!plan_warp_totals(m->layouts, l, r->axis, INT32_MAX, &w))
         return;
     const int32_t count = emit_registers(l);
     struct scalar *of_register = arena_array(m->arena, struct scalar, count + 1);
@@ -182,11 +182,11 @@ static enum dtype computed_in(const struct expr *e)
 
 static struct fragment reduce(struct emit *m, const struct reduction *r, const struct fragment *x)
 {
-    const struct layout *left = tile_reduced_layout(m->layouts, x->layout, r->axis);
+    const struct layout *left = plan_reduced_layout(m->layouts, x->layout, r->axis);
     struct type type = {.rank = r->axis < 0 ? 0 : x->layout->out_count};
     for (int i = 0; i < type.rank; i++)
         type.extent[i] = left->outs[i].extent;
-    int32_t *to = arena_copy(m->arena, tile_operand_registers(m->layouts, x->layout, left, &type),
+    int32_t *to = arena_copy(m->arena, plan_operand_registers(m->layouts, x->layout, left, &type),
                              (size_t)x->count * sizeof *to);
     int32_t *of = arena_copy(m->arena, to, (size_t)x->count * sizeof *of);
     bool masked;
@@ -211,8 +211,8 @@ struct fragment emit_fragment_reduce(struct emit *m, const struct expr *e)
     struct fragment x = emit_fragment_natural(m, e->args[0]);
     if (m->failed)
         return x;
-    const struct layout *left = tile_reduced_layout(m->layouts, x.layout, e->axis);
-    if (e->axis >= 0 && tile_axis_mixed(x.layout, e->axis)) {
+    const struct layout *left = plan_reduced_layout(m->layouts, x.layout, e->axis);
+    if (e->axis >= 0 && plan_axis_mixed(x.layout, e->axis)) {
         struct type type = e->args[0]->type;
         x = emit_fragment_convert(m, &x, plan_blocked(m->layouts, &type, 0));
     }

@@ -68,7 +68,7 @@ static void scan_registers(struct scan *s, int at)
     const struct scan_digit *d = &s->digits.of[at];
     struct level *level = new_level(s, at);
     for (int32_t r = 0; r < s->registers; r++) {
-        if (!tile_is_block(&s->digits, r, at + 1))
+        if (!plan_is_block(&s->digits, r, at + 1))
             continue;
         struct scalar so_far = s->total[r];
         for (int32_t v = 1; v < d->extent; v++) {
@@ -115,7 +115,7 @@ static void scan_lanes(struct scan *s, int at)
     const int32_t width = d->weight * d->extent;
     const struct scalar last = emit_by(m, THREAD_OR, m->place.lane, width - d->weight);
     for (int32_t r = 0; r < s->registers; r++) {
-        if (!tile_is_block(&s->digits, r, at + 1))
+        if (!plan_is_block(&s->digits, r, at + 1))
             continue;
         struct thread_value *there;
         struct scalar before = {.dtype = DT_NONE}, all = lanes_inclusive(s, d, s->total[r]);
@@ -135,16 +135,16 @@ static void scan_warps(struct scan *s, int at)
     struct emit *m = s->m;
     struct level *level = new_level(s, at);
     struct warp_totals w;
-    if (!tile_warp_totals(m->layouts, s->layout, s->r.axis, s->digits.of[at].step, &w))
+    if (!plan_warp_totals(m->layouts, s->layout, s->r.axis, s->digits.of[at].step, &w))
         return;
-    const struct layout *totals = layout_keep(m->layouts, &w.totals);
+    const struct layout *totals = plan_keep(m->layouts, &w.totals);
     const struct spots spots = emit_spots(m, totals);
     const struct coordinate mine = emit_spot(m, &spots, s->r.axis, 0);
     const struct fragment all = emit_of_warps(m, &w, s->r.t, s->total);
     for (int32_t i = 0; i < emit_registers(totals) && !m->failed; i++) {
         const int32_t r = w.registers[i];
         const struct scalar *of_warp = all.v + i * w.warps;
-        if (!tile_is_block(&s->digits, r, at + 1))
+        if (!plan_is_block(&s->digits, r, at + 1))
             continue;
         struct scalar so_far = of_warp[0], carry = first_of(s);
         for (int32_t k = 1; k < w.warps; k++) {
@@ -164,11 +164,11 @@ static void hand_down(struct scan *s, struct scalar *before)
     for (int k = s->levels - 1; k >= 0; k--) {
         const struct level *level = &s->level[k];
         for (int32_t r = s->registers - 1; r >= 0; r--) {
-            if (!tile_is_block(&s->digits, r, level->spanned))
+            if (!plan_is_block(&s->digits, r, level->spanned))
                 continue;
             struct scalar of_above = {.dtype = DT_NONE};
             if (k + 1 < s->levels)
-                of_above = before[tile_block_of(&s->digits, r, s->level[k + 1].spanned)];
+                of_above = before[plan_block_of(&s->digits, r, s->level[k + 1].spanned)];
             before[r] = combine(s, of_above, level->carry[r]);
         }
     }
@@ -199,7 +199,7 @@ struct fragment emit_fragment_scan(struct emit *m, const struct expr *e,
     struct scan s = {.m = m, .exclusive = e->exclusive};
     s.r = (struct reduction){
         .op = e->scan_op, .t = t == DT_BOOL ? DT_I32 : t, .axis = e->axis, .axes = 1u << e->axis};
-    s.layout = tile_scan_layout(m->layouts, &e->type, e->axis, wanted, &s.digits);
+    s.layout = plan_scan_layout(m->layouts, &e->type, e->axis, wanted, &s.digits);
     s.registers = emit_registers(s.layout);
     const struct fragment x = emit_fragment(m, e->args[0], s.layout);
     struct fragment out = emit_fragment_new(m, s.r.t, s.layout);

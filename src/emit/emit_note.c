@@ -1,6 +1,6 @@
 /* Notes for `show --stage layout`, traces and explanations: tiles and their layouts, accesses and their wavefronts. The layouts
  * of a kernel with roles restate what the files that emit the accesses compute. Those of other kernels are in the plan, which notes
- * them (lower/lower_plan.c). */
+ * them (plan/plan_layouts.c). */
 #include "emit/emit_fragment.h"
 #include "layout/layout_access.h"
 #include "layout/layout_named.h"

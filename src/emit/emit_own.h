@@ -129,7 +129,7 @@ struct scratch_object {
 
 /* A layout of register tiles whose variables have a slot for each few registers. */
 struct slot_layout {
-    const struct layout *layout; /* layout_keep of the plan */
+    const struct layout *layout; /* plan_keep of the plan */
     enum dtype dtype;
     int32_t each; /* registers that one instruction moves, or adds to */
 };
@@ -147,7 +147,7 @@ struct emit {
     struct diag *diag;
     struct lowered *out;
     const struct by_threads *by_threads;  /* NULL: a kernel with roles */
-    struct lower *layouts;                /* the plan of layouts; NULL: a kernel with roles */
+    struct layouts *layouts;              /* the plan of layouts; NULL: a kernel with roles */
     bool fragments;                       /* register tiles have the plan's layouts */
     const struct own_arrays *own_arrays;  /* of a kernel without roles */
     VEC(const struct sym *) local;        /* its arrays of a thread in local memory */

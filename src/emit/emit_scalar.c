@@ -1,7 +1,7 @@
 /* Scalar expressions. Arithmetic wraps as the language says; `&&`, `||` and `?:` are evaluated
  * whole, unless a part that may be left out reads memory. */
 #include "emit/emit_own.h"
-#include "lower/lower_op.h"
+#include "nvptx/nvptx_scalars.h"
 
 #include <string.h>
 

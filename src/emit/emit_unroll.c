@@ -1,7 +1,7 @@
 /* How often the body of a loop is repeated in a kernel without roles. Small innermost loops of thread-level kernels are repeated
  * without being asked: a counter's step and its test then count for several iterations, and the copies' accesses are neighbours. */
 #include "emit/emit_own.h"
-#include "lower/lower_dot.h"
+#include "plan/plan_layouts.h"
 
 #include <assert.h>
 
@@ -284,7 +284,7 @@ static int period_of(struct emit *m, const struct stmt *s, const struct sym *sym
 
 static void find_cycles(struct emit *m, const struct stmt *s, struct unrolling *t, struct found f)
 {
-    const int64_t cost = f.cost + (m->fragments ? dot_instructions_in(m->layouts, s->body) : 0);
+    const int64_t cost = f.cost + (m->fragments ? plan_instructions_in(m->layouts, s->body) : 0);
     int period = 1;
     for (const struct stmt *d = s->init; d; d = d->next) {
         int own =
@@ -388,7 +388,7 @@ static int64_t iterations_of_rounds(struct emit *m, const struct stmt *s, const 
     const int64_t iterations = count_iterations(s, t, v->slots[0].o.integer),
                   last = f.copies ? t->period - 1 : 0,
                   rest = (iterations - last) % t->period + last,
-                  dots = dot_instructions_in(m->layouts, s->body);
+                  dots = plan_instructions_in(m->layouts, s->body);
     if (!f.loops && !f.continues && iterations >= LEAST_ROUNDS * t->period + last &&
         (t->period + rest) * dots <= MOST_REPEATED)
         return iterations - rest;

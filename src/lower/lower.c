@@ -2,8 +2,9 @@
 #include "lower/lower.h"
 
 #include "lower/lower_flow.h"
-#include "lower/lower_limits.h"
-#include "lower/lower_plan.h"
+#include "lower/lower_memory.h"
+#include "plan/plan_limits.h"
+#include "plan/plan_layouts.h"
 
 #include "base/arithmetic.h"
 #include "plan/plan.h"
@@ -114,16 +115,16 @@ static struct ptx_variable *declare_parameter(struct lower *l, const struct lowe
 
 struct uses {
     struct arena *arena;
-    struct map symbols; /* sym -> sym */
+    struct pointer_map symbols; /* sym -> sym */
 };
 
 static void note_symbol(void *user, struct expr **at)
 {
     struct uses *u = user;
     struct sym *s = (*at)->sym;
-    if (!s || map_get(&u->symbols, s))
+    if (!s || pointer_map_get(&u->symbols, s))
         return;
-    map_put(u->arena, &u->symbols, s, s);
+    pointer_map_put(u->arena, &u->symbols, s, s);
     if (s->storage != ST_VIEW)
         return;
     for (int i = 0; i < s->type.rank; i++) {
@@ -132,7 +133,7 @@ static void note_symbol(void *user, struct expr **at)
     }
     expr_walk(&s->base_offset, note_symbol, u);
     if (s->base)
-        map_put(u->arena, &u->symbols, s->base, s->base);
+        pointer_map_put(u->arena, &u->symbols, s->base, s->base);
 }
 
 static void note_statement(void *user, struct stmt *s)
@@ -209,7 +210,7 @@ static void make_prologue(struct lower *l, struct ptx_variable *const *variables
     for (size_t i = 0; i < l->out->params.count; i++) {
         const struct lower_param *p = &l->out->params.data[i];
         const struct value *v;
-        if (p->sym && !map_get(&uses.symbols, p->sym))
+        if (p->sym && !pointer_map_get(&uses.symbols, p->sym))
             continue;
         if (p->kind == LOWER_SCALAR)
             v = value_of_register(l, p->sym->type.dtype,
@@ -217,15 +218,10 @@ static void make_prologue(struct lower *l, struct ptx_variable *const *variables
         else
             v = load_address(l, variables[i], alignment_of(l, p));
         if (p->sym)
-            map_put(l->arena, &l->bodies->fixed, p->sym, (void *)(uintptr_t)v);
+            pointer_map_put(l->arena, &l->bodies->fixed, p->sym, (void *)(uintptr_t)v);
         else
             *ticket = v;
     }
-}
-
-bool lower_begins_early(const struct kernel *k, const struct target *t)
-{
-    return target_has(t, TARGET_EARLY_LAUNCH) && !k->cooperative;
 }
 
 /* Waits for the earlier kernels of the stream, with which the code before may overlap. The next kernel may not begin
@@ -233,7 +229,7 @@ bool lower_begins_early(const struct kernel *k, const struct target *t)
  * with k split: up to 19 % slower). */
 static void wait_for_kernels(struct lower *l)
 {
-    l->out->begins_early = lower_begins_early(l->kernel, l->target);
+    l->out->begins_early = lowered_begins_early(l->kernel, l->target);
     if (l->out->begins_early)
         ptx_emit_plain(&l->b, "griddepcontrol.wait");
 }
@@ -281,7 +277,7 @@ static void start(struct lower *l)
 /* The number of a multiprocessor has no highest bit, which the assembler does not know. */
 static void make_hidden_zero(struct lower *l)
 {
-    l->has_hidden_zero = plan_multiplies_elements(l);
+    l->has_hidden_zero = plan_multiplies_elements(&l->layouts);
     if (!l->has_hidden_zero)
         return;
     struct ptx_operand here = ptx_reg(&l->b, PTX_U32);
@@ -298,7 +294,7 @@ static void emit_kernel(struct lower *l)
         arena_array(l->arena, struct ptx_variable *, l->out->params.count + 1);
     for (size_t i = 0; i < l->out->params.count; i++)
         variables[i] = declare_parameter(l, &l->out->params.data[i]);
-    if (!limits_of_parameters(l))
+    if (!plan_limits_of_parameters(&l->layouts))
         return;
     values_init(l);
     lower_line(l, l->kernel->loc);
@@ -306,7 +302,8 @@ static void emit_kernel(struct lower *l)
     wait_for_kernels(l);
     learn_facts(l);
     normalise_assignments(l);
-    if (!plan_make(l) || !limits_of_registers(l) || !limits_of_code(l))
+    if (!plan_make(&l->layouts) || !plan_limits_of_registers(&l->layouts) ||
+        !plan_limits_of_code(&l->layouts))
         return;
     memory_init(l);
     make_hidden_zero(l);
@@ -340,39 +337,6 @@ static void check_module(const struct lower *l)
     (void)l;
 }
 
-/* ptxas (13.0) wants more blocks on a multiprocessor than is good for some kernels: for sm_100 and
- * up it spills a little for one more; of a product by multiply-adds it then has too few registers
- * to read the factors ahead (12 warps with 168 registers are faster than 16 with 128:
- * docs/performance.md). Such a kernel, if it has registers to spare, says how many blocks are
- * meant. Elsewhere, and for larger kernels, ptxas's own choice is the better one. A program that
- * says resident(n) is not second-guessed. */
-void lower_ask_for_registers(struct lower *l)
-{
-    enum { LARGE = 180, MOST_BLOCKS = 4, GRAIN = GPU_REGISTER_UNIT };
-    const struct lowered *out = l->out;
-    int64_t blocks = l->kernel->resident;
-    if (blocks < 0 && !kernel_thread_level(l->kernel) && out->registers > 0 &&
-        out->registers <= LARGE &&
-        (lower_has(l, TARGET_ASKS_FOR_REGISTERS) || plan_multiplies_elements(l))) {
-        int64_t registers = (out->registers + GRAIN - 1) / GRAIN * GRAIN;
-        int64_t by_shared = l->target->shared_of_sm / (out->shared_bytes + GPU_SYSTEM_SHARED);
-        int64_t by_threads = l->target->threads_of_sm / l->threads;
-        blocks = l->target->registers / (registers * l->threads);
-        blocks = by_shared < blocks ? by_shared : blocks;
-        blocks = by_threads < blocks ? by_threads : blocks;
-        blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
-    }
-    struct ptx_limit limit = {
-        .directive = PTX_MINNCTAPERSM, .count = 1, .values = {(uint32_t)blocks}};
-    if (blocks > 0)
-        vec_push(l->arena, &l->out->function->limits, limit);
-}
-
-int lower_registers_of(struct arena *a, const struct ptx_function *f)
-{
-    return estimate_registers(a, f);
-}
-
 bool lower_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
                   struct diag *diag, struct lowered *out)
 {
@@ -388,15 +352,15 @@ bool lower_kernel(struct arena *a, struct kernel *k, const struct lower_options 
     if (!plan_run(&plan, NULL))
         return false;
     start(&l);
-    if (limits_of_kernel(&l))
+    if (plan_limits_of_kernel(&l.layouts))
         emit_kernel(&l);
-    if (l.failed || !limits_of_shared(&l))
+    if (l.failed || !plan_limits_of_shared(&l.layouts))
         return false;
     note_held(&l);
     ptx_end(&l.b);
     drop_unused_shared(&l);
-    out->registers = estimate_registers(a, out->function);
-    lower_ask_for_registers(&l);
+    out->registers = ptx_estimate_registers(a, out->function);
+    plan_ask_for_registers(&l.layouts);
     check_module(&l);
     return true;
 }

@@ -8,7 +8,8 @@
 #include "lower/lower_element.h"
 
 #include "lower/lower_flow.h"
-#include "lower/lower_limits.h"
+#include "lower/lower_memory.h"
+#include "plan/plan_limits.h"
 
 #include "tile/own_arrays.h"
 
@@ -26,7 +27,7 @@ struct array {
 };
 
 struct arrays {
-    struct map by_sym;
+    struct pointer_map by_sym;
     const struct own_arrays *uses;
     VEC(const struct sym *) local; /* those in .local memory */
     struct lower *l;
@@ -34,13 +35,13 @@ struct arrays {
 
 static struct array *array_of(struct arrays *all, const struct sym *s)
 {
-    struct array *array = map_get(&all->by_sym, s);
+    struct array *array = pointer_map_get(&all->by_sym, s);
     if (array)
         return array;
     array = arena_new(all->l->arena, struct array);
     array->sym = s;
     array->elements = type_elements(&s->type);
-    map_put(all->l->arena, &all->by_sym, s, array);
+    pointer_map_put(all->l->arena, &all->by_sym, s, array);
     return array;
 }
 
@@ -71,7 +72,7 @@ static void make_local(struct lower *l, struct array *a)
     struct ptx_operand base = ptx_reg(&l->b, MOD_B64);
     ptx_emit(&l->b, "mov.b64", base, ptx_address_of(v, 0));
     vec_push(l->arena, &l->arrays->local, a->sym);
-    limits_of_local(l, l->arrays->local.data, l->arrays->local.count);
+    plan_limits_of_local(&l->layouts, l->arrays->local.data, l->arrays->local.count);
     a->base = value_of_register(l, DT_I64, base);
     value_learn(l, a->base, LOCAL_ALIGNMENT, 0, INT64_MAX);
 }

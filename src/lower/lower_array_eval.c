@@ -196,7 +196,7 @@ bool array_is_own(const struct lower *l, const struct expr *e)
 /* A tile of the block that each thread is to have whole. */
 static const struct value **of_block(struct lower *l, const struct expr *e)
 {
-    struct regtile tile = tile_eval(l, e, tile_everywhere(l, &e->type));
+    struct regtile tile = tile_eval(l, e, plan_everywhere(&l->layouts, &e->type));
     struct ptx_operand *element = tile_elements(l, &tile);
     int64_t count = type_elements(&e->type);
     const struct value **v = new_values(l, count);

@@ -6,7 +6,8 @@
  */
 #include "lower/lower_emit.h"
 #include "lower/lower_memory_own.h"
-#include "lower/lower_plan.h"
+#include "lower/lower_memory.h"
+#include "plan/plan_layouts.h"
 #include "plan/plan.h"
 
 #include <string.h>
@@ -25,8 +26,8 @@ static struct ptx_operand *operand_elements(struct lower *l, const struct expr *
             out[reg] = one;
         return out;
     }
-    const struct layout *own = tile_operand_layout(l, layout, &e->type);
-    const int32_t *source = tile_operand_registers(l, layout, own, &e->type);
+    const struct layout *own = plan_operand_layout(&l->layouts, layout, &e->type);
+    const int32_t *source = plan_operand_registers(&l->layouts, layout, own, &e->type);
     struct regtile tile = tile_eval(l, e, own);
     struct ptx_operand *element = tile_elements(l, &tile);
     for (int32_t i = 0; e->type.dtype != t && i < tile.elements; i++)
@@ -41,10 +42,11 @@ static const struct layout *layout_for(struct lower *l, const struct expr *e)
     const struct expr *target = e->args[0], *value = e->args[1];
     const struct layout *natural = NULL;
     if (type_same_shape(&value->type, &target->type))
-        natural = plan_natural(l, value);
+        natural = plan_natural(&l->layouts, value);
     if (!natural)
-        natural = plan_blocked(l, &target->type, 0);
-    return target->sym->storage == ST_VIEW ? plan_view(l, target, natural, true) : natural;
+        natural = plan_blocked(&l->layouts, &target->type, 0);
+    return target->sym->storage == ST_VIEW ? plan_view(&l->layouts, target, natural, true)
+                                           : natural;
 }
 
 struct walk {

@@ -3,86 +3,12 @@
  */
 #include "lower/lower_tile_own.h"
 
-#include "lower/lower_limits.h"
+#include "lower/lower_memory.h"
+#include "plan/plan_limits.h"
 
 #include "layout/layout_named.h"
 
 #include <assert.h>
-
-/* --- Plans, each made once --- */
-
-enum { MOST_POINTERS = 16 };
-
-struct conversion_list {
-    VEC(struct conversion *) list;
-};
-
-/* Can lanes keep all the pointers that an access of this scratch tile takes? */
-static bool few_pointers(const struct layout *regs, const struct layout *memory)
-{
-    struct layout composed;
-    struct address_split split;
-    if (!layout_compose(memory, regs, &composed))
-        return false;
-    layout_split_addresses(&composed, &split);
-    return split.variants <= MOST_POINTERS;
-}
-
-/* A scratch tile whose swizzle takes too many pointers is laid out row by row. */
-static void simplify(struct conversion *c)
-{
-    struct convert_plan *p = &c->plan;
-    int32_t extents[LAYOUT_OUTS];
-    struct layout from, to;
-    enum layout_axis axis = c->to->outs[p->part_axis].axis;
-    if (p->kind != CONVERT_SHARED || !layout_slice_out(c->from, axis, 0, p->part, &from) ||
-        !layout_slice_out(c->to, axis, 0, p->part, &to) ||
-        (few_pointers(&from, &p->scratch.layout) && few_pointers(&to, &p->scratch.layout)))
-        return;
-    for (int j = 0; j < c->to->out_count; j++)
-        extents[j] = j == p->part_axis ? p->part : c->to->outs[j].extent;
-    layout_rows(extents, c->to->out_count, 0, &p->scratch.layout);
-    layout_access_lanes(&from, &p->scratch.layout, c->bits, 16, &p->scratch.access[0]);
-    layout_access_lanes(&to, &p->scratch.layout, c->bits, 16, &p->scratch.access[1]);
-}
-
-static void plan(struct lower *l, struct conversion *c, bool stores_matrices)
-{
-    unsigned matrix = 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
-    struct convert_wish wish = {.from = c->from,
-                                .to = c->to,
-                                .bits = c->bits,
-                                .store_kinds = stores_matrices ? matrix : 0,
-                                .load_kinds = matrix};
-    /* first within what most kernels have to spare anyway */
-    int64_t all = layout_size_out(c->from) * c->bits / 8;
-    wish.shared_bytes = l->target->shared_bytes - l->kernel->shared_bytes;
-    int64_t spare = l->kernel->shared_bytes > 32768 ? l->kernel->shared_bytes : 32768;
-    if (all > spare && spare < wish.shared_bytes)
-        wish.shared_bytes = spare;
-    c->possible = layout_plan_conversion(&wish, l->arena, &c->plan);
-    if (c->possible)
-        simplify(c);
-}
-
-const struct conversion *tile_conversion(struct lower *l, const struct layout *from,
-                                         const struct layout *to, int bits, bool stores_matrices)
-{
-    struct map *map = &tiles_of(l)->conversions;
-    struct conversion_list *all = map_get(map, from);
-    if (!all) {
-        all = arena_new(l->arena, struct conversion_list);
-        map_put(l->arena, map, from, all);
-    }
-    for (size_t i = 0; i < all->list.count; i++)
-        if (all->list.data[i]->to == to && all->list.data[i]->bits == bits)
-            return all->list.data[i];
-    struct conversion *c = arena_new(l->arena, struct conversion);
-    *c = (struct conversion){.from = from, .to = to, .bits = bits};
-    plan(l, c, stores_matrices);
-    vec_push(l->arena, &all->list, c);
-    return c;
-}
 
 /* --- Shuffles --- */
 
@@ -233,7 +159,7 @@ static struct regtile by_shuffles(struct lower *l, const struct regtile *t, cons
                                   const struct convert_shuffles *s)
 {
     enum dtype word_type = tile_per_word(t->dtype) > 1 ? DT_U32 : t->dtype;
-    struct arrival a = arrival_of(l, t, s, layout_registers(to));
+    struct arrival a = arrival_of(l, t, s, plan_registers(to));
     for (int o = 0; o < s->outers; o++) {
         struct exchange give, take;
         exchange_open(l, &give, word_type, &s->give[0], s->old.count);
@@ -274,11 +200,11 @@ static int32_t *cut(struct lower *l, const struct layout *whole, const int32_t *
     int32_t start = pass * p->part;
     if (!layout_slice_out(whole, axis, start, p->part, part))
         assert(false && "the plan has parts that can be cut");
-    int32_t registers = layout_registers(part);
+    int32_t registers = plan_registers(part);
     int32_t *source = arena_array(l->arena, int32_t, registers);
     for (int32_t r = 0; r < registers; r++)
         source[r] = r;
-    if (p->passes > 1 || registers != layout_registers(whole))
+    if (p->passes > 1 || registers != plan_registers(whole))
         layout_slice_registers(whole, places, part, axis, start, source);
     return source;
 }
@@ -332,8 +258,8 @@ static struct regtile through_memory(struct lower *l, const struct regtile *t,
     struct regtile out = tile_new(l, t->dtype, to);
     int64_t at = scratch_take(l, p->scratch.bytes);
     const struct value *base = scratch_address(l, at);
-    const int32_t *from_places = tile_register_places(l, t->layout);
-    const int32_t *to_places = tile_register_places(l, to);
+    const int32_t *from_places = plan_register_places(&l->layouts, t->layout);
+    const int32_t *to_places = plan_register_places(&l->layouts, to);
     for (int pass = 0; pass < p->passes; pass++) {
         struct layout from_part, to_part;
         int32_t *from_registers = cut(l, t->layout, from_places, p, pass, &from_part);
@@ -366,8 +292,8 @@ static const struct layout *without_copies(struct lower *l, const struct layout 
     struct type same = {.rank = layout->out_count};
     for (int i = 0; i < same.rank; i++)
         same.extent[i] = layout->outs[i].extent;
-    const struct layout *single = tile_operand_layout(l, layout, &same);
-    *registers = tile_operand_registers(l, layout, single, &same);
+    const struct layout *single = plan_operand_layout(&l->layouts, layout, &same);
+    *registers = plan_operand_registers(&l->layouts, layout, single, &same);
     return single;
 }
 
@@ -375,8 +301,8 @@ static const struct layout *without_copies(struct lower *l, const struct layout 
 static struct regtile moved(struct lower *l, const struct regtile *t, const struct layout *to,
                             const int32_t *source)
 {
-    int32_t *from = arena_copy(l->arena, source, (size_t)layout_registers(to) * sizeof *source);
-    for (int32_t r = 0; r < layout_registers(to); r++)
+    int32_t *from = arena_copy(l->arena, source, (size_t)plan_registers(to) * sizeof *source);
+    for (int32_t r = 0; r < plan_registers(to); r++)
         from[r] = from[r] >= 0 && from[r] < t->elements ? from[r] : -1;
     return tile_pick(l, t, to, from);
 }
@@ -384,11 +310,11 @@ static struct regtile moved(struct lower *l, const struct regtile *t, const stru
 static struct regtile convert_single(struct lower *l, const struct regtile *t,
                                      const struct layout *to)
 {
-    const struct conversion *c = tile_conversion(l, t->layout, to, dtype_table[t->dtype].bits,
-                                                 lower_has(l, TARGET_STMATRIX));
+    const struct conversion *c = plan_conversion(
+        &l->layouts, t->layout, to, dtype_table[t->dtype].bits, lower_has(l, TARGET_STMATRIX));
     if (!c->possible) {
         int64_t bytes = layout_size_out(to) * dtype_table[t->dtype].bits / 8;
-        limits_no_room(l, bytes);
+        plan_limits_no_room(&l->layouts, bytes);
         return tile_new(l, t->dtype, to);
     }
     if (c->plan.kind <= CONVERT_MOVES)
@@ -401,7 +327,7 @@ static struct regtile convert_single(struct lower *l, const struct regtile *t,
 
 struct regtile tile_convert(struct lower *l, const struct regtile *t, const struct layout *layout)
 {
-    const struct layout *to = layout_keep(l, layout);
+    const struct layout *to = plan_keep(&l->layouts, layout);
     const int32_t *of_from, *of_to;
     if (t->layout == to)
         return *t;
@@ -409,8 +335,8 @@ struct regtile tile_convert(struct lower *l, const struct regtile *t, const stru
     const struct layout *to_single = without_copies(l, to, &of_to);
     struct regtile x = *t;
     if (from_single != t->layout) {
-        int32_t *source = arena_array(l->arena, int32_t, layout_registers(from_single));
-        for (int32_t r = layout_registers(t->layout) - 1; r >= 0; r--)
+        int32_t *source = arena_array(l->arena, int32_t, plan_registers(from_single));
+        for (int32_t r = plan_registers(t->layout) - 1; r >= 0; r--)
             source[of_from[r]] = r;
         x = tile_pick(l, t, from_single, source);
     }

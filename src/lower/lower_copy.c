@@ -7,7 +7,8 @@
  */
 #include "lower/lower_memory_own.h"
 
-#include "lower/lower_plan.h"
+#include "lower/lower_memory.h"
+#include "plan/plan_layouts.h"
 #include "plan/plan.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ void copy_to_shared(struct lower *l, const struct stmt *s, const struct expr *ta
         copy_elements(l, target, value);
         return;
     }
-    const struct layout *layout = plan_copy(l, target, value);
+    const struct layout *layout = plan_copy(&l->layouts, target, value);
     bool plain = is_slice_of(value, ST_VIEW) && type_same_shape(&value->type, &target->type) &&
                  value->type.dtype == target->type.dtype;
     /* what several warps would hold, one writes */
@@ -77,7 +78,7 @@ static bool copy_open(struct lower *l, const struct expr *target, const struct e
     struct shared_part part;
     struct layout composed;
     struct place place = place_of(l, target);
-    c->layout = plan_copy(l, target, value);
+    c->layout = plan_copy(&l->layouts, target, value);
     c->dtype = target->type.dtype;
     if (!shared_part_of(l, &place, &part))
         return false;

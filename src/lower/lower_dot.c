@@ -12,6 +12,21 @@
 
 #include <assert.h>
 
+/* Fragment registers of A: (half, k / 16) within a fragment; of B: k / 16, two fragments to a pair.
+ * Raw ones: which two of the four along k, then k / 16. */
+struct ptx_operand dot_paired_word(struct lower *l, struct dot_factor *f, int32_t index)
+{
+    int32_t deep = f->deep, within = index % (2 * deep);
+    int32_t pair = index / (2 * deep);
+    int32_t half = f->right ? within / deep : within % 2;
+    int32_t sixteen = f->right ? within % deep : within / 2;
+    int32_t raw = (pair * deep + sixteen) * 2;
+    struct ptx_operand word = ptx_reg(&l->b, MOD_B32);
+    ptx_emit(&l->b, "prmt.b32", word, f->raw.word[raw], f->raw.word[raw + 1],
+             ptx_int(half ? 0x7531 : 0x6420));
+    return word;
+}
+
 /* --- Reading in pieces --- */
 
 /* How many k of one row of A every piece brings, if those of the same k come row by row. */
@@ -259,11 +274,11 @@ static int64_t plan_staging(struct lower *l, const struct dot_plan *p, const str
 {
     out->tile = tile_eval(l, f->again ? f->again : f->source.e, f->right ? p->b : p->a);
     out->offset = offset;
-    struct shared_wish wish = dot_staging_wish(p, f->right, &f->source, out->tile.layout);
+    struct shared_wish wish = plan_staging_wish(p, f->right, &f->source, out->tile.layout);
     bool met = layout_choose_shared(&wish, &out->place);
     assert(met); /* no needs, so nothing that cannot be met */
     (void)met;
-    out->memory = layout_keep(l, &out->place.layout);
+    out->memory = plan_keep(&l->layouts, &out->place.layout);
     return offset + aligned(out->place.bytes);
 }
 
@@ -349,7 +364,7 @@ static bool open_factors(struct lower *l, const struct dot_plan *p, struct dot_f
 static void multiply(struct lower *l, const struct expr *e, const struct regtile *sum,
                      const struct regtile *from)
 {
-    const struct dot_plan *p = plan_dot(l, e);
+    const struct dot_plan *p = plan_dot(&l->layouts, e);
     struct dot_factor f[2] = {factor_of(p, e, 0), factor_of(p, e, 1)};
     bool scratch = open_factors(l, p, f);
     if (p->kind == DOT_MMA)
@@ -367,13 +382,13 @@ static struct literal zero(enum dtype t)
 
 void dot_accumulate(struct lower *l, const struct expr *e, const struct regtile *acc)
 {
-    assert(acc->layout == plan_dot(l, e)->c);
+    assert(acc->layout == plan_dot(&l->layouts, e)->c);
     multiply(l, e, acc, NULL);
 }
 
 struct regtile dot_eval(struct lower *l, const struct expr *e)
 {
-    const struct dot_plan *p = plan_dot(l, e);
+    const struct dot_plan *p = plan_dot(&l->layouts, e);
     struct regtile sum = tile_new(l, p->sum, p->c);
     if (e->count == 3) {
         struct regtile from = in_registers(l, tile_eval(l, e->args[2], p->c));

@@ -43,13 +43,6 @@ struct ptx_operand dot_factor_word(struct lower *l, struct dot_factor *f, int32_
 /* The lower (0) or upper (1) two of the 8-bit floats in that register, as f16x2. */
 struct ptx_operand dot_factor_half(struct lower *l, struct dot_factor *f, int32_t index, int which);
 
-/* Returns the accesses of the scratch tile of a staged factor: access 0 stores `tile`, access 1 loads the
- * fragments. */
-struct shared_wish dot_staging_wish(const struct dot_plan *p, int side,
-                                    const struct plan_source *source, const struct layout *tile);
-
-/* Does what lies the wrong way round as lower_dot_bytes.c says, where both can. */
-void dot_pair_bytes(struct lower *l, struct dot_plan *p, const struct plan_source source[2]);
 struct ptx_operand dot_paired_word(struct lower *l, struct dot_factor *f, int32_t index);
 
 /* sum += a · b. from: what the sum starts from, NULL: what is in it. */

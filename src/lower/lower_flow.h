@@ -29,15 +29,15 @@ struct loop_target {
 };
 
 struct bodies {
-    struct map variables;         /* sym -> struct variable */
-    struct map fixed;             /* sym -> struct value: parameters, workspace */
+    struct pointer_map variables; /* sym -> struct variable */
+    struct pointer_map fixed;     /* sym -> struct value: parameters, workspace */
     const struct value *block[3]; /* drawn by ticket; NULL: as launched */
     struct loop_target *loop;
     int depth;      /* loops and conditions around what is being emitted */
     int64_t copies; /* bodies written out by `unroll`, of all loops together */
     /* loads and assignments are for threads where this holds; NULL: all */
     const struct value *lazy;
-    struct map assigned; /* sym -> sym: assigned besides its declaration */
+    struct pointer_map assigned; /* sym -> sym: assigned besides its declaration */
     struct nvptx_printer printer;
     /* lines of the source */
     const struct source *source;
@@ -86,7 +86,6 @@ void variable_assign_when(struct lower *l, struct variable *v, const struct expr
 /* --- lower_scalar.c --- */
 
 /* Lives in a thread's own registers: made of its arrays, or different in each thread. */
-bool expr_of_thread(const struct lower *l, const struct expr *e);
 const struct value *scalar_cast(struct lower *l, const struct value *v, enum dtype t);
 /* The elementwise op of e on values of its operands' types: of one element. */
 const struct value *scalar_apply(struct lower *l, const struct expr *e,
@@ -99,11 +98,6 @@ int scalar_cost(const struct expr *e);
 
 /* Fills out->held, before the registers are numbered anew. */
 void note_held(struct lower *l);
-
-/* --- lower_registers.c --- */
-
-/* Returns the most registers of a thread that are live at once, in words of 32 bits. */
-int estimate_registers(struct arena *a, const struct ptx_function *f);
 
 /* --- lower_loop.c --- */
 

@@ -19,9 +19,9 @@ void note_held(struct lower *l)
 {
     for (const struct sym *s = l->kernel->symbols; s; s = s->next) {
         const struct variable *v =
-            s->storage == ST_SCALAR ? map_get(&l->bodies->variables, s) : NULL;
+            s->storage == ST_SCALAR ? pointer_map_get(&l->bodies->variables, s) : NULL;
         const struct tile_symbol *t =
-            s->storage == ST_REG && l->tiles ? map_get(&l->tiles->symbols, s) : NULL;
+            s->storage == ST_REG && l->tiles ? pointer_map_get(&l->tiles->symbols, s) : NULL;
         if (v && v->has_register)
             hold(l, s, NULL, true, 1, &v->reg);
         if (t && t->written)

@@ -18,239 +18,21 @@ struct tiles *tiles_of(struct lower *l)
     return l->tiles;
 }
 
-/* --- Interning --- */
-
-static uint32_t hash_bytes(uint32_t hash, const void *data, size_t size)
-{
-    const uint32_t *word = data;
-    for (size_t i = 0; i < size / sizeof *word; i++)
-        hash = (hash ^ word[i]) * 0x01000193u;
-    return hash ^ hash >> 15;
-}
-
-static uint32_t hash_of(const struct layout *l)
-{
-    uint32_t hash = 0x811c9dc5u;
-    hash = hash_bytes(hash, l->ins, (size_t)l->in_count * sizeof *l->ins);
-    hash = hash_bytes(hash, l->outs, (size_t)l->out_count * sizeof *l->outs);
-    hash = hash_bytes(hash, l->digits, (size_t)l->digit_count * sizeof *l->digits);
-    hash = hash_bytes(hash, l->flip, (size_t)l->out_count * sizeof *l->flip);
-    return hash_bytes(hash, l->offset, (size_t)l->out_count * sizeof *l->offset);
-}
-
-/* The slot of the layout, or the empty one where it goes. */
-static struct kept **slot_of(struct tiles *t, const struct layout *layout, uint32_t hash)
-{
-    size_t i = hash & (t->capacity - 1);
-    while (t->slots[i] && (t->slots[i]->hash != hash || !layout_same(&t->slots[i]->layout, layout)))
-        i = (i + 1) & (t->capacity - 1);
-    return &t->slots[i];
-}
-
-static void make_room(struct lower *l, struct tiles *t)
-{
-    struct kept **old = t->slots;
-    size_t capacity = t->capacity;
-    if (2 * (t->count + 1) <= capacity)
-        return;
-    t->capacity = capacity ? 2 * capacity : 64;
-    t->slots = arena_array(l->arena, struct kept *, t->capacity);
-    for (size_t i = 0; i < capacity; i++)
-        if (old[i])
-            *slot_of(t, &old[i]->layout, old[i]->hash) = old[i];
-}
-
-static bool holds_registers(const struct layout *l)
-{
-    for (int i = 0; i < l->in_count; i++)
-        if (l->ins[i].axis > AXIS_WARP)
-            return false;
-    return layout_out_index(l, AXIS_AT) < 0;
-}
-
-/* All lanes and warps are there: those that the layout says nothing of hold the same. */
-static void complete(const struct lower *l, struct layout *out)
-{
-    int32_t lanes = layout_in_extent(out, AXIS_LANE), warps = layout_in_extent(out, AXIS_WARP);
-    layout_add_free(out, AXIS_REG, 1);
-    layout_add_free(out, AXIS_LANE, LAYOUT_LANES % lanes == 0 ? LAYOUT_LANES / lanes : 1);
-    layout_add_free(out, AXIS_WARP, l->warps % warps == 0 ? l->warps / warps : 1);
-}
-
-static struct kept *keep(struct lower *l, const struct layout *given)
-{
-    struct tiles *t = tiles_of(l);
-    struct layout layout;
-    layout_copy(&layout, given);
-    if (holds_registers(&layout))
-        complete(l, &layout);
-    layout_normalise(&layout);
-    make_room(l, t);
-    uint32_t hash = hash_of(&layout);
-    struct kept **slot = slot_of(t, &layout, hash);
-    if (*slot)
-        return *slot;
-    *slot = arena_new(l->arena, struct kept);
-    layout_copy(&(*slot)->layout, &layout);
-    (*slot)->hash = hash;
-    layout_copy(&(*slot)->runs, &layout);
-    layout_runs(&(*slot)->runs);
-    t->count++;
-    map_put(l->arena, &t->by_pointer, &(*slot)->layout, *slot);
-    return *slot;
-}
-
-struct kept *kept_of(struct lower *l, const struct layout *layout)
-{
-    struct kept *k = map_get(&tiles_of(l)->by_pointer, layout);
-    return k ? k : keep(l, layout);
-}
-
-const struct layout *layout_keep(struct lower *l, const struct layout *layout)
-{
-    return &kept_of(l, layout)->layout;
-}
-
-const struct layout *tile_everywhere(struct lower *l, const struct type *t)
-{
-    struct layout out;
-    layout_init(&out);
-    for (int i = 0; i < t->rank; i++)
-        layout_add_out(&out, AXIS_DIM(i), (int32_t)t->extent[i]);
-    for (int i = t->rank - 1; i >= 0; i--)
-        layout_add_digit(&out, AXIS_REG, (int32_t)t->extent[i], AXIS_DIM(i), 1);
-    return layout_keep(l, &out);
-}
-
-/* --- Operands --- */
-
-static bool moves_nothing(const struct layout *l, const struct layout_digit *d)
-{
-    for (int j = 0; j < l->out_count; j++)
-        if (d->xor [j] || d->add[j])
-            return false;
-    return true;
-}
-
-/* Axis j of the whole stands still: the operand has extent 1 there. */
-static void hold_axis(struct layout *l, int j)
-{
-    for (int d = 0; d < l->digit_count; d++)
-        l->digits[d].xor [j] = l->digits[d].add[j] = 0;
-    l->flip[j] = l->offset[j] = 0;
-    l->outs[j].extent = 1;
-}
-
-static void drop_leading_axes(struct layout *l, int count)
-{
-    int left = l->out_count - count;
-    for (int j = 0; j < l->out_count; j++) {
-        bool stays = j < left;
-        l->outs[j] = stays ? (struct layout_dim){AXIS_DIM(j), l->outs[j + count].extent}
-                           : (struct layout_dim){AXIS_REG, 0};
-        l->flip[j] = stays ? l->flip[j + count] : 0;
-        l->offset[j] = stays ? l->offset[j + count] : 0;
-        for (int d = 0; d < l->digit_count; d++) {
-            struct layout_digit *digit = &l->digits[d];
-            digit->xor [j] = stays ? digit->xor [j + count] : 0;
-            digit->add[j] = stays ? digit->add[j + count] : 0;
-        }
-    }
-    l->out_count = left;
-}
-
-/* weight[d]: what digit d of the whole counts in the operand's registers; 0: nothing, or no
- * register. */
-static void collapse(const struct layout *whole, const struct kept_operand *o, struct layout *out,
-                     int32_t weight[LAYOUT_DIGITS])
-{
-    int reg = layout_in_index(whole, AXIS_REG), count = 0;
-    int leading = whole->out_count - o->rank;
-    *out = *whole;
-    for (int j = 0; j < whole->out_count; j++)
-        if (j < leading || (o->extent[j - leading] == 1 && whole->outs[j].extent > 1))
-            hold_axis(out, j);
-    if (leading > 0)
-        drop_leading_axes(out, leading);
-    int32_t registers = 1;
-    for (int d = 0; d < whole->digit_count; d++) {
-        struct layout_digit digit = out->digits[d];
-        weight[d] = 0;
-        if (digit.in == reg && moves_nothing(out, &digit))
-            continue;
-        if (digit.in == reg) {
-            weight[d] = registers;
-            registers *= digit.extent;
-        }
-        out->digits[count++] = digit;
-    }
-    out->digit_count = count;
-    if (reg >= 0)
-        out->ins[reg].extent = registers;
-    layout_normalise(out);
-}
-
-static int32_t *map_registers(struct lower *l, const struct layout *whole,
-                              const int32_t weight[LAYOUT_DIGITS])
-{
-    int32_t count = layout_registers(whole), *out = arena_array(l->arena, int32_t, count);
-    int reg = layout_in_index(whole, AXIS_REG);
-    for (int32_t r = 0; r < count; r++) {
-        int32_t rest = r;
-        for (int d = 0; d < whole->digit_count; d++) {
-            if (whole->digits[d].in != reg)
-                continue;
-            out[r] += rest % whole->digits[d].extent * weight[d];
-            rest /= whole->digits[d].extent;
-        }
-    }
-    return out;
-}
-
-static const struct kept_operand *operand_of(struct lower *l, const struct layout *layout,
-                                             const struct type *type)
-{
-    struct kept *whole = kept_of(l, layout);
-    struct kept_operand o = {.rank = type->rank};
-    assert(type->rank <= whole->layout.out_count && type->rank <= LAYOUT_OUTS);
-    for (int i = 0; i < type->rank; i++)
-        o.extent[i] = (int32_t)type->extent[i];
-    for (size_t i = 0; i < whole->operands.count; i++)
-        if (whole->operands.data[i].rank == o.rank &&
-            !memcmp(whole->operands.data[i].extent, o.extent, sizeof o.extent))
-            return &whole->operands.data[i];
-    struct layout collapsed;
-    int32_t weight[LAYOUT_DIGITS];
-    collapse(&whole->layout, &o, &collapsed, weight);
-    o.layout = layout_keep(l, &collapsed);
-    o.registers = map_registers(l, &whole->layout, weight);
-    vec_push(l->arena, &whole->operands, o);
-    return &whole->operands.data[whole->operands.count - 1];
-}
-
-const struct layout *tile_operand_layout(struct lower *l, const struct layout *whole,
-                                         const struct type *operand)
-{
-    return operand_of(l, whole, operand)->layout;
-}
-
-int32_t *tile_operand_registers(struct lower *l, const struct layout *whole,
-                                const struct layout *operand, const struct type *type)
-{
-    (void)operand;
-    return operand_of(l, whole, type)->registers;
-}
-
-const struct layout *tile_reduced_layout(struct lower *l, const struct layout *x, int axis)
-{
-    struct type t = {.rank = x->out_count};
-    for (int i = 0; i < t.rank; i++)
-        t.extent[i] = i == axis ? 1 : x->outs[i].extent;
-    t.rank = axis < 0 ? 0 : t.rank;
-    return tile_operand_layout(l, x, &t);
-}
-
 /* --- What lane and warp decide of a coordinate --- */
+
+static struct layout_values *values_of(struct lower *l, const struct layout *layout)
+{
+    struct pointer_map *map = &tiles_of(l)->values;
+    const struct layout *kept = plan_keep(&l->layouts, layout);
+    struct layout_values *v = pointer_map_get(map, kept);
+    if (!v) {
+        v = arena_new(l->arena, struct layout_values);
+        v->layout = kept;
+        v->runs = plan_runs(&l->layouts, kept);
+        pointer_map_put(l->arena, map, kept, v);
+    }
+    return v;
+}
 
 /* Thread index / weight % extent (its whole rest where `top`). */
 static const struct value *thread_digit(struct lower *l, int32_t weight, int32_t extent)
@@ -337,16 +119,16 @@ static const struct value *find_xored(struct lower *l, const struct layout *runs
     return !bits ? flip : runs->flip[j] ? value_xor(l, bits, flip) : bits;
 }
 
-static const struct kept_coordinate *coordinate_of(struct lower *l, struct kept *k, int j)
+static const struct kept_coordinate *coordinate_of(struct lower *l, struct layout_values *k, int j)
 {
     struct kept_coordinate *c = &k->coordinate[j];
     struct thread_run runs[LAYOUT_DIGITS];
     if (c->known)
         return c;
     c->known = true;
-    c->xored = find_xored(l, &k->runs, j, &c->touched);
-    c->added = value_int(l, DT_I32, k->runs.offset[j]);
-    int count = find_runs(&k->runs, j, runs);
+    c->xored = find_xored(l, k->runs, j, &c->touched);
+    c->added = value_int(l, DT_I32, k->runs->offset[j]);
+    int count = find_runs(k->runs, j, runs);
     for (int i = 0; i < count; i++) {
         const struct value *digit = thread_digit(l, runs[i].weight, runs[i].extent);
         c->added = value_add(l, c->added, value_affine(l, digit, runs[i].step, 0));
@@ -374,9 +156,9 @@ static int32_t register_share(const struct layout *runs, int j, int32_t reg, int
 const struct value *tile_coordinate_of(struct lower *l, const struct layout *layout, int axis,
                                        int32_t reg)
 {
-    struct kept *k = kept_of(l, layout);
+    struct layout_values *k = values_of(l, layout);
     const struct kept_coordinate *c = coordinate_of(l, k, axis);
-    int32_t added, bits = register_share(&k->runs, axis, reg, &added);
+    int32_t added, bits = register_share(k->runs, axis, reg, &added);
     const struct value *v = value_affine(l, c->added, 1, added + (bits & ~c->touched));
     if (!c->xored)
         return v;
@@ -387,12 +169,12 @@ const struct value *tile_coordinate_of(struct lower *l, const struct layout *lay
 const struct value *tile_coordinate(struct lower *l, const struct layout *layout, int axis,
                                     bool *additive)
 {
-    struct kept *k = kept_of(l, layout);
+    struct layout_values *k = values_of(l, layout);
     const struct kept_coordinate *c = coordinate_of(l, k, axis);
-    int reg = layout_in_index(&k->runs, AXIS_REG);
+    int reg = layout_in_index(k->runs, AXIS_REG);
     *additive = true;
-    for (int d = 0; d < k->runs.digit_count; d++)
-        if (k->runs.digits[d].in == reg && k->runs.digits[d].xor [axis] & c -> touched)
+    for (int d = 0; d < k->runs->digit_count; d++)
+        if (k->runs->digits[d].in == reg && k->runs->digits[d].xor [axis] & c -> touched)
             *additive = false;
     return tile_coordinate_of(l, layout, axis, 0);
 }
@@ -470,7 +252,7 @@ static const struct value *find_first_holder(struct lower *l, const struct layou
     for (int d = 0; d < layout->digit_count; d++) {
         bool plain;
         uint64_t vector = vector_of(layout, d, &plain);
-        bool nothing = moves_nothing(layout, &layout->digits[d]);
+        bool nothing = !plan_moves_axis(layout, d, -1);
         enum layout_axis in = layout->ins[layout->digits[d].in].axis;
         int32_t weight = layout_weight(layout, d) * (in == AXIS_WARP ? LAYOUT_LANES : 1);
         if ((plain && gf2_insert(&space, vector, 0)) || (!plain && !nothing) || in == AXIS_REG ||
@@ -492,18 +274,18 @@ static const struct value *find_first_holder(struct lower *l, const struct layou
 
 const struct value *tile_is_first_holder(struct lower *l, const struct layout *layout)
 {
-    struct kept *k = kept_of(l, layout);
+    struct layout_values *k = values_of(l, layout);
     if (!k->holder_known)
-        k->first_holder = true_is_null(find_first_holder(l, &k->layout, false));
+        k->first_holder = true_is_null(find_first_holder(l, k->layout, false));
     k->holder_known = true;
     return k->first_holder;
 }
 
 const struct value *tile_is_first_warp(struct lower *l, const struct layout *layout)
 {
-    struct kept *k = kept_of(l, layout);
+    struct layout_values *k = values_of(l, layout);
     if (!k->warp_known)
-        k->first_warp = true_is_null(find_first_holder(l, &k->layout, true));
+        k->first_warp = true_is_null(find_first_holder(l, k->layout, true));
     k->warp_known = true;
     return k->first_warp;
 }

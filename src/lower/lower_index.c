@@ -33,12 +33,12 @@ static bool is_scalar_index(const struct expr *e)
 static struct tile_symbol *tile_symbol(struct lower *l, const struct sym *sym)
 {
     struct tiles *t = tiles_of(l);
-    struct tile_symbol *s = map_get(&t->symbols, sym);
+    struct tile_symbol *s = pointer_map_get(&t->symbols, sym);
     if (s)
         return s;
     s = arena_new(l->arena, struct tile_symbol);
-    s->layout = layout_keep(l, plan_symbol(l, sym));
-    map_put(l->arena, &t->symbols, sym, s);
+    s->layout = plan_keep(&l->layouts, plan_symbol(&l->layouts, sym));
+    pointer_map_put(l->arena, &t->symbols, sym, s);
     return s;
 }
 
@@ -81,7 +81,7 @@ static const struct value **spread(struct lower *l, const struct value *v, int32
 
 static const struct value **iota(struct lower *l, const struct expr *e, const struct layout *layout)
 {
-    int32_t registers = layout_registers(layout);
+    int32_t registers = plan_registers(layout);
     const struct value **out = arena_array(l->arena, const struct value *, registers);
     int axis = 0;
     for (int i = 0; i < e->type.rank; i++)
@@ -126,15 +126,15 @@ static const struct value **operand(struct lower *l, const struct expr *e, int i
                                     const struct layout *layout, const int32_t **map)
 {
     const struct expr *a = e->args[i];
-    const struct layout *own = tile_operand_layout(l, layout, &a->type);
+    const struct layout *own = plan_operand_layout(&l->layouts, layout, &a->type);
     const struct value **v = tile_values(l, a, own);
     enum dtype t = operand_type(e), from = a->type.dtype;
     if (i == 0 && (e->op == OP_WHERE || e->op == OP_SELECT))
         t = DT_BOOL;
-    *map = tile_operand_registers(l, layout, own, &a->type);
+    *map = plan_operand_registers(&l->layouts, layout, own, &a->type);
     if (!v || t == DT_NONE || t == from)
         return v;
-    int32_t registers = layout_registers(own);
+    int32_t registers = plan_registers(own);
     const struct value **out = arena_array(l->arena, const struct value *, registers);
     for (int32_t r = 0; r < registers; r++)
         out[r] = value_apply1(l, OP_CAST, t, v[r]);
@@ -144,7 +144,7 @@ static const struct value **operand(struct lower *l, const struct expr *e, int i
 static const struct value **apply(struct lower *l, const struct expr *e,
                                   const struct layout *layout)
 {
-    int32_t registers = layout_registers(layout);
+    int32_t registers = plan_registers(layout);
     enum dtype result = is_shift(e) ? op_shift_type(e) : e->type.dtype;
     const struct value **out = arena_array(l->arena, const struct value *, registers);
     const struct value **arg[3];
@@ -169,7 +169,7 @@ static const struct value **values_of(struct lower *l, const struct expr *e,
 {
     const struct layout *source;
     if (e->type.rank == 0)
-        return spread(l, scalar_eval(l, e), layout_registers(layout));
+        return spread(l, scalar_eval(l, e), plan_registers(layout));
     if (e->op == OP_REF)
         return symbol_values(l, e->sym, layout);
     if (e->op == OP_IOTA)
@@ -178,20 +178,20 @@ static const struct value **values_of(struct lower *l, const struct expr *e,
         return apply(l, e, layout);
     if (e->op == OP_BROADCAST)
         return tile_values(l, e->args[0], layout);
-    source = shape_source(l, e, layout);
+    source = plan_shape_source(&l->layouts, e, layout);
     return source ? tile_values(l, e->args[0], source) : NULL;
 }
 
 const struct value **tile_values(struct lower *l, const struct expr *e, const struct layout *layout)
 {
-    if (layout_registers(layout) > MOST_REGISTERS || !tile_is_index(l, e))
+    if (plan_registers(layout) > MOST_REGISTERS || !tile_is_index(l, e))
         return NULL;
-    const struct layout *own = tile_operand_layout(l, layout, &e->type);
+    const struct layout *own = plan_operand_layout(&l->layouts, layout, &e->type);
     const struct value **v = values_of(l, e, own);
     if (!v || own == layout)
         return v;
-    const int32_t *map = tile_operand_registers(l, layout, own, &e->type);
-    int32_t registers = layout_registers(layout);
+    const int32_t *map = plan_operand_registers(&l->layouts, layout, own, &e->type);
+    int32_t registers = plan_registers(layout);
     const struct value **out = arena_array(l->arena, const struct value *, registers);
     for (int32_t r = 0; r < registers; r++)
         out[r] = v[map[r]];
@@ -201,7 +201,7 @@ const struct value **tile_values(struct lower *l, const struct expr *e, const st
 struct regtile tile_of_values(struct lower *l, enum dtype t, const struct layout *layout,
                               const struct value *const *values)
 {
-    int32_t registers = layout_registers(layout);
+    int32_t registers = plan_registers(layout);
     struct ptx_operand *e = arena_array(l->arena, struct ptx_operand, registers);
     for (int32_t r = 0; r < registers; r++)
         e[r] = value_register(l, values[r]);
@@ -359,7 +359,7 @@ void tile_declare(struct lower *l, const struct sym *sym, const struct expr *val
     if (tile_is_index(l, value) && value->type.dtype == sym->type.dtype &&
         value->type.rank == sym->type.rank)
         values = tile_values(l, value, layout);
-    if (values && !any_fleeting(values, layout_registers(layout))) {
+    if (values && !any_fleeting(values, plan_registers(layout))) {
         s->definition = value;
         s->values = values;
         find_leaves(l, s, value);

@@ -226,7 +226,7 @@ static bool worth_copies(struct lower *l, const struct loop *p, const struct loo
 {
     if (p->s->kind == STMT_FOR && p->s->unroll == UNROLL_FULL)
         return true;
-    if (v->period * dot_instructions_in(l, p->s->body) <= MOST_REPEATED)
+    if (v->period * plan_instructions_in(&l->layouts, p->s->body) <= MOST_REPEATED)
         return true;
     v->variable->limited = true;
     v->variable->least = INT64_MAX;
@@ -704,7 +704,7 @@ static int64_t trips_in_loop(struct lower *l, const struct loop *p, int copies)
         look_at(p->s->body, NULL).loops)
         return 0;
     int64_t rest = (p->trips - last) % copies + last;
-    bool brief = (copies + rest) * dot_instructions_in(l, p->s->body) <= MOST_REPEATED;
+    bool brief = (copies + rest) * plan_instructions_in(&l->layouts, p->s->body) <= MOST_REPEATED;
     return brief && rest > 0 ? p->trips - rest : 0;
 }
 

@@ -160,8 +160,8 @@ struct memory {
     bool window_made;
     struct ptx_operand policy[3]; /* evict_first, _last, _normal */
     bool policy_made[3];
-    size_t home;      /* where the function's own first instructions go */
-    struct map noted; /* place in the source -> struct note */
+    size_t home;              /* where the function's own first instructions go */
+    struct pointer_map noted; /* place in the source -> struct note */
     struct room room;
     /* reads of shared tiles since the last barrier: sym -> struct shared_read */
     VEC(struct shared_read {
@@ -171,7 +171,7 @@ struct memory {
     })
     reads;
     VEC(struct view_use) views;
-    struct map layouts;           /* access of a view -> the layout of its latest use */
+    struct pointer_map layouts;   /* access of a view -> the layout of its latest use */
     const struct stmt *statement; /* being emitted */
     struct parts parts;
     struct scratch_way *stored, *loaded; /* the latest of each; NULL: none yet */

@@ -70,10 +70,6 @@ static inline void op_halves(struct lower *l, enum dtype from, struct ptx_operan
 /* A constant of type t as an operand: an immediate where instructions take one (f16, bool: a
  * register). */
 struct ptx_operand op_constant(struct lower *l, enum dtype t, struct literal v);
-/* Returns the op that combines two elements of a reduction. */
-enum op op_of_reduction(enum op reduction);
-/* The neutral element of ADD MUL MIN MAX AND OR XOR (floats: -inf of MAX …). */
-struct literal op_neutral(enum op op, enum dtype t);
 static inline void op_move(struct lower *l, enum dtype t, struct ptx_operand to,
                            struct ptx_operand from)
 {

@@ -125,28 +125,6 @@ struct place place_of(struct lower *l, const struct expr *access)
 
 /* --- gathers --- */
 
-const struct layout *tile_axis_layout(struct lower *l, const struct layout *whole, int rank, int t,
-                                      int64_t length, int32_t **source)
-{
-    struct type type = {.dtype = DT_I32, .rank = rank};
-    for (int i = 0; i < rank; i++)
-        type.extent[i] = i == t ? length : 1;
-    const struct layout *operand = tile_operand_layout(l, whole, &type);
-    *source = tile_operand_registers(l, whole, operand, &type);
-    struct layout alone = *operand, line;
-    enum layout_axis map[AXIS_COUNT];
-    for (int a = 0; a < AXIS_COUNT; a++)
-        map[a] = (enum layout_axis)a;
-    for (int i = 0; i < rank; i++)
-        if (i != t && layout_out_index(&alone, AXIS_DIM(i)) >= 0) {
-            layout_drop_out(&alone, AXIS_DIM(i), &line);
-            alone = line;
-        }
-    map[AXIS_DIM(t)] = AXIS_D0;
-    layout_rename(&alone, map, &line);
-    return layout_keep(l, &line);
-}
-
 static void gather_rows(struct lower *l, struct places *p, int i)
 {
     struct places_axis *axis = &p->axis[i];
@@ -154,7 +132,7 @@ static void gather_rows(struct lower *l, struct places *p, int i)
     int32_t *source, count = layout_in_extent(p->layout, AXIS_REG);
     const struct expr *e = p->access->index[i].value;
     const struct layout *line =
-        tile_axis_layout(l, p->layout, p->access->type.rank, t, axis->length, &source);
+        plan_axis_layout(&l->layouts, p->layout, p->access->type.rank, t, axis->length, &source);
     struct regtile rows = tile_eval(l, e, line);
     struct ptx_operand *element = tile_elements(l, &rows);
     const struct value **distinct = arena_array(l->arena, const struct value *, rows.elements);

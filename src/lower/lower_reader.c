@@ -88,7 +88,7 @@ static const struct layout *turned(struct lower *l, const struct layout *layout)
 {
     struct layout t;
     layout_transpose(layout, &t);
-    return layout_keep(l, &t);
+    return plan_keep(&l->layouts, &t);
 }
 
 static void note(struct lower *l, const struct reader *r)

@@ -52,183 +52,38 @@ struct ptx_operand *tile_inside_elements(struct lower *l, enum op op, const stru
 
 /* --- Axes and digits --- */
 
-static bool moves(const struct layout_digit *d, int j)
-{
-    return d->xor [j] || d->add[j];
-}
-
-/* Does some digit move the axis and another one? */
-bool tile_axis_mixed(const struct layout *layout, int axis)
-{
-    for (int d = 0; d < layout->digit_count; d++)
-        for (int j = 0; j < layout->out_count; j++)
-            if (j != axis && moves(&layout->digits[d], axis) && moves(&layout->digits[d], j))
-                return true;
-    return false;
-}
-
-static bool moves_axis(const struct layout *l, int d, int axis)
-{
-    bool any = false;
-    for (int j = 0; j < l->out_count; j++)
-        any |= (axis < 0 || j == axis) && moves(&l->digits[d], j);
-    return any;
-}
-
 /* Lanes that the axis runs over, as a mask of the lane's bits. */
 static int32_t lanes_of(const struct layout *l, int axis)
 {
     int in = layout_in_index(l, AXIS_LANE);
     int32_t mask = 0;
     for (int d = 0; d < l->digit_count; d++)
-        if (l->digits[d].in == in && moves_axis(l, d, axis))
+        if (l->digits[d].in == in && plan_moves_axis(l, d, axis))
             mask |= layout_weight(l, d);
     return mask;
 }
 
 /* --- Warps --- */
 
-static int32_t step_of(const struct layout *l, int d, int axis)
-{
-    return axis < 0 ? d : l->digits[d].xor [axis] + l->digits[d].add[axis];
-}
-
-/* Digits of warp along the axis, those that move it least first. */
-static int warp_digits(const struct layout *l, int axis, int digits[LAYOUT_DIGITS])
-{
-    int in = layout_in_index(l, AXIS_WARP), count = 0;
-    for (int d = 0; d < l->digit_count; d++) {
-        if (l->digits[d].in != in || !moves_axis(l, d, axis))
-            continue;
-        int at = count++;
-        for (; at > 0 && step_of(l, digits[at - 1], axis) > step_of(l, d, axis); at--)
-            digits[at] = digits[at - 1];
-        digits[at] = d;
-    }
-    return count;
-}
-
-static void stand_still(struct layout *l, int d, int axis)
-{
-    for (int j = 0; j < l->out_count; j++)
-        if (axis < 0 || j == axis)
-            l->digits[d].xor [j] = l->digits[d].add[j] = 0;
-}
-
-/* The tile of totals: along the axis a place for each warp, and for each register beyond `above`.
- * registers: which register of `whole` each of its registers is. */
-static void layout_of_totals(const struct layout *whole, int axis, int32_t above, const int *digits,
-                             int count, struct layout *out, int32_t *registers)
-{
-    int reg = layout_in_index(whole, AXIS_REG), kept = 0, j = axis < 0 ? 0 : axis;
-    int32_t extent = 1, weight[LAYOUT_DIGITS], held = 1;
-    bool stays[LAYOUT_DIGITS];
-    *out = *whole;
-    for (int d = 0; d < whole->digit_count; d++) {
-        bool along = moves_axis(whole, d, axis);
-        stays[d] =
-            axis >= 0 && along && whole->digits[d].in == reg && step_of(whole, d, axis) >= above;
-        stand_still(out, d, axis);
-    }
-    for (int i = 0; i < out->out_count; i++)
-        if (axis < 0 || i == axis) {
-            out->flip[i] = out->offset[i] = 0;
-            out->outs[i].extent = 1;
-        }
-    if (axis < 0) {
-        out->out_count = 1;
-        out->outs[0].axis = AXIS_D0;
-    }
-    for (int i = 0; i < count; i++) {
-        out->digits[digits[i]].add[j] = extent;
-        extent *= whole->digits[digits[i]].extent;
-    }
-    for (int d = 0; d < whole->digit_count; d++)
-        if (stays[d]) {
-            out->digits[d].add[j] = extent;
-            extent *= whole->digits[d].extent;
-        }
-    out->outs[j].extent = extent;
-    for (int d = 0; d < whole->digit_count; d++) {
-        bool moved = false;
-        for (int i = 0; i < out->out_count; i++)
-            moved |= moves(&out->digits[d], i);
-        weight[d] = 0;
-        if (whole->digits[d].in == reg && !moved)
-            continue;
-        if (whole->digits[d].in == reg) {
-            weight[d] = held;
-            held *= whole->digits[d].extent;
-        }
-        out->digits[kept++] = out->digits[d];
-    }
-    out->digit_count = kept;
-    if (reg >= 0)
-        out->ins[reg].extent = held;
-    for (int32_t r = layout_registers(whole) - 1; r >= 0; r--) {
-        int32_t rest = r, to = 0;
-        for (int d = 0; d < whole->digit_count; d++)
-            if (whole->digits[d].in == reg) {
-                to += rest % whole->digits[d].extent * weight[d];
-                rest /= whole->digits[d].extent;
-            }
-        registers[to] = r; /* the least of those that are one */
-    }
-}
-
-/* The same tile with what the warps have side by side in the lowest registers of each. */
-static void layout_of_all(const struct layout *totals, int axis, const struct layout *whole,
-                          const int *digits, int count, int32_t warps, struct layout *out)
-{
-    int reg = layout_in_index(totals, AXIS_REG), warp = layout_in_index(totals, AXIS_WARP);
-    int j = axis < 0 ? 0 : axis;
-    *out = *totals;
-    for (int d = 0; d < out->digit_count; d++)
-        for (int i = 0; i < count; i++)
-            if (out->digits[d].in == warp &&
-                layout_weight(totals, d) == layout_weight(whole, digits[i]))
-                out->digits[d].add[j] = 0;
-    memmove(out->digits + 1, out->digits, (size_t)out->digit_count * sizeof *out->digits);
-    out->digit_count++;
-    out->digits[0] = (struct layout_digit){.in = reg, .extent = warps};
-    out->digits[0].add[j] = 1;
-    out->ins[reg].extent *= warps;
-}
-
-bool tile_warp_totals(struct lower *l, const struct layout *whole, int axis, int32_t above,
-                      struct warp_totals *out)
-{
-    int digits[LAYOUT_DIGITS], count = warp_digits(whole, axis, digits);
-    out->registers = arena_array(l->arena, int32_t, layout_registers(whole));
-    out->warps = 1;
-    for (int i = 0; i < count; i++)
-        out->warps *= whole->digits[digits[i]].extent;
-    if (count == 0)
-        return false;
-    layout_of_totals(whole, axis, above, digits, count, &out->totals, out->registers);
-    layout_of_all(&out->totals, axis, whole, digits, count, out->warps, &out->all);
-    return true;
-}
-
 struct ptx_operand *tile_of_warps(struct lower *l, const struct layout *whole, int axis,
                                   int32_t above, enum dtype t, const struct ptx_operand *element,
                                   int32_t *warps, const struct value **mine)
 {
     struct warp_totals layouts;
-    if (!tile_warp_totals(l, whole, axis, above, &layouts))
+    if (!plan_warp_totals(&l->layouts, whole, axis, above, &layouts))
         return NULL;
     const int32_t *registers = layouts.registers;
     *warps = layouts.warps;
-    int32_t held = layout_registers(&layouts.totals);
+    int32_t held = plan_registers(&layouts.totals);
     struct ptx_operand *e = arena_array(l->arena, struct ptx_operand, held);
     for (int32_t r = 0; r < held; r++)
         e[r] = element[registers[r]];
     struct regtile tile = tile_of_elements(l, t, &layouts.totals, e);
     *mine = tile_coordinate_of(l, tile.layout, axis < 0 ? 0 : axis, 0);
-    struct regtile got = tile_convert(l, &tile, layout_keep(l, &layouts.all));
+    struct regtile got = tile_convert(l, &tile, plan_keep(&l->layouts, &layouts.all));
     struct ptx_operand *side = tile_elements(l, &got);
     struct ptx_operand *out =
-        arena_array(l->arena, struct ptx_operand, layout_registers(whole) * *warps);
+        arena_array(l->arena, struct ptx_operand, plan_registers(whole) * *warps);
     for (int32_t r = 0; r < held; r++)
         for (int32_t w = 0; w < *warps; w++)
             out[registers[r] * *warps + w] = side[r * *warps + w];
@@ -373,7 +228,7 @@ static bool combine_words(struct lower *l, enum op op, const struct regtile *x, 
 /* Is there something that x masks along the axes? */
 static bool any_masked(struct lower *l, const struct layout *layout, unsigned axes)
 {
-    for (int32_t r = 0; r < layout_registers(layout); r++)
+    for (int32_t r = 0; r < plan_registers(layout); r++)
         if (tile_inside_axes(l, layout, r, axes))
             return true;
     return false;
@@ -382,7 +237,7 @@ static bool any_masked(struct lower *l, const struct layout *layout, unsigned ax
 static void across_warps(struct lower *l, enum op op, enum dtype t, const struct layout *whole,
                          int axis, const int32_t *to, struct ptx_operand *result)
 {
-    int32_t elements = layout_registers(whole), warps;
+    int32_t elements = plan_registers(whole), warps;
     const struct value *mine;
     struct ptx_operand *e = arena_array(l->arena, struct ptx_operand, elements);
     for (int32_t r = 0; r < elements; r++)
@@ -398,7 +253,7 @@ static struct regtile finish(struct lower *l, enum op op, enum dtype t, const st
                              int axis, const struct layout *left, const int32_t *to,
                              struct ptx_operand *sum)
 {
-    across_lanes(l, op, t, lanes_of(whole, axis), sum, layout_registers(left));
+    across_lanes(l, op, t, lanes_of(whole, axis), sum, plan_registers(left));
     across_warps(l, op, t, whole, axis, to, sum);
     return tile_of_elements(l, t, left, sum);
 }
@@ -406,17 +261,17 @@ static struct regtile finish(struct lower *l, enum op op, enum dtype t, const st
 static struct regtile reduce(struct lower *l, enum op op, const struct regtile *x, int axis,
                              enum dtype t)
 {
-    const struct layout *left = tile_reduced_layout(l, x->layout, axis);
+    const struct layout *left = plan_reduced_layout(&l->layouts, x->layout, axis);
     struct type type = {.rank = axis < 0 ? 0 : x->layout->out_count};
     for (int i = 0; i < type.rank; i++)
         type.extent[i] = left->outs[i].extent;
-    const int32_t *to = tile_operand_registers(l, x->layout, left, &type);
+    const int32_t *to = plan_operand_registers(&l->layouts, x->layout, left, &type);
     unsigned axes = axis < 0 ? ~0u : 1u << axis;
     int32_t *left_to = arena_array(l->arena, int32_t, x->elements);
     struct regtile words;
     if (x->dtype == t && dtype_is_float(t) && tile_per_word(t) == 2 && x->elements % 2 == 0 &&
         !any_masked(l, x->layout, axes) && combine_words(l, op, x, to, &words, left_to)) {
-        int32_t count = layout_registers(left);
+        int32_t count = plan_registers(left);
         struct ptx_operand *sum =
             within_thread(l, op, t, tile_elements(l, &words), words.elements, left_to, count);
         return finish(l, op, t, x->layout, axis, left, to, sum);
@@ -425,25 +280,25 @@ static struct regtile reduce(struct lower *l, enum op op, const struct regtile *
     for (int r = 0; r < x->elements && x->dtype != t; r++)
         if (e[r].kind != PTX_NOTHING)
             e[r] = op_cast(l, t, x->dtype, e[r]);
-    struct ptx_operand *sum = within_thread(l, op, t, e, x->elements, to, layout_registers(left));
+    struct ptx_operand *sum = within_thread(l, op, t, e, x->elements, to, plan_registers(left));
     return finish(l, op, t, x->layout, axis, left, to, sum);
 }
 
 /* --- From outside --- */
 
-/* Result in the layout that is left of x's when the axis is reduced (tile_reduced_layout), axis
+/* Result in the layout that is left of x's when the axis is reduced (plan_reduced_layout), axis
  * < 0: a scalar, the same in all threads. */
 static struct regtile tile_reduce(struct lower *l, enum op op, const struct regtile *x, int axis,
                                   enum dtype result)
 {
-    if (axis < 0 || !tile_axis_mixed(x->layout, axis))
+    if (axis < 0 || !plan_axis_mixed(x->layout, axis))
         return reduce(l, op_of_reduction(op), x, axis, result);
     struct type type = {.dtype = x->dtype, .rank = x->layout->out_count};
     for (int i = 0; i < type.rank; i++)
         type.extent[i] = x->layout->outs[i].extent;
-    struct regtile plain = tile_convert(l, x, plan_blocked(l, &type, 0));
+    struct regtile plain = tile_convert(l, x, plan_blocked(&l->layouts, &type, 0));
     plain = reduce(l, op_of_reduction(op), &plain, axis, result);
-    return tile_convert(l, &plain, tile_reduced_layout(l, x->layout, axis));
+    return tile_convert(l, &plain, plan_reduced_layout(&l->layouts, x->layout, axis));
 }
 
 static bool same_registers(const struct regtile *a, const struct regtile *b)

@@ -78,26 +78,6 @@ static bool is_short(const struct expr *e)
 
 /* --- who has it --- */
 
-static bool has_storage(const struct expr *e, enum storage storage)
-{
-    if ((e->op == OP_REF || e->op == OP_ACCESS) && e->sym->storage == storage)
-        return true;
-    for (int i = 0; i < e->count; i++)
-        if (has_storage(e->args[i], storage))
-            return true;
-    for (int i = 0; i < e->indices; i++)
-        if (e->index[i].value && has_storage(e->index[i].value, storage))
-            return true;
-    return false;
-}
-
-bool expr_of_thread(const struct lower *l, const struct expr *e)
-{
-    if (has_storage(e, ST_REG))
-        return false;
-    return has_storage(e, ST_ARRAY) || expr_is_varying(l->kernel, e) || lower_ragged_block(l);
-}
-
 /* --- symbols --- */
 
 const struct value *block_index(struct lower *l, int axis)
@@ -114,7 +94,7 @@ const struct value *symbol_value(struct lower *l, const struct sym *s)
     if (s->storage == ST_CONST || (s->storage == ST_PARAM && s->has_value))
         return value_literal(l, s->type.dtype, s->value);
     if (s->storage == ST_PARAM || s->storage == ST_VIEW) {
-        const struct value *v = map_get(&l->bodies->fixed, s);
+        const struct value *v = pointer_map_get(&l->bodies->fixed, s);
         assert(v && "a parameter that the body does not use");
         return v;
     }
@@ -236,8 +216,8 @@ static const struct value *logic_by_branches(struct lower *l, const struct expr 
     struct ptx_operand reg = ptx_reg(&l->b, PTX_PRED);
     struct ptx_label *end = NULL;
     value_into(l, left, reg);
-    branch_on(l, e->op == OP_LAND ? not(l, left) : left, !expr_is_varying(l->kernel, e->args[0]), &end,
-              "decided");
+    branch_on(l, e->op == OP_LAND ? not(l, left) : left, !expr_is_varying(l->kernel, e->args[0]),
+              &end, "decided");
     eval_into(l, e->args[1], DT_BOOL, reg);
     place_label(l, end);
     return value_of_register(l, DT_BOOL, reg);
@@ -282,7 +262,7 @@ static const struct value *eval_reduction(struct lower *l, const struct expr *e)
     const struct expr *x = e->args[0];
     if (x->type.rank == 0)
         return scalar_cast(l, scalar_eval(l, x), e->type.dtype);
-    if (expr_of_thread(l, x))
+    if (plan_of_thread(&l->layouts, x))
         return reduce_own(l, e);
     struct regtile tile = tile_eval_natural(l, x);
     return tile_reduce_all(l, e->op, &tile, e->type.dtype);

@@ -32,96 +32,6 @@ struct scan {
     int levels;
 };
 
-/* --- The digits --- */
-
-static bool find_digits(struct lower *l, const struct layout *layout, int axis,
-                        struct scan_digits *out)
-{
-    const struct layout *runs = &kept_of(l, layout)->runs;
-    int64_t reached = 1;
-    bool warps_seen = false;
-    out->count = 0;
-    for (int d = 0; d < runs->digit_count; d++) {
-        const struct layout_digit *from = &runs->digits[d];
-        struct scan_digit digit = {runs->ins[from->in].axis, layout_weight(runs, d), from->extent,
-                                   from->add[axis]};
-        for (int j = 0; j < runs->out_count; j++)
-            if (digit.step && j != axis && (from->add[j] || from->xor [j]))
-                return false;
-        if (from->xor [axis] || digit.step < 0)
-            return false;
-        if (digit.step == 0)
-            continue;
-        int at = out->count++;
-        for (; at > 0 && out->of[at - 1].step > digit.step; at--)
-            out->of[at] = out->of[at - 1];
-        out->of[at] = digit;
-    }
-    for (int i = 0; i < out->count; i++) {
-        const struct scan_digit *digit = &out->of[i];
-        bool is_warp = digit->in == AXIS_WARP;
-        if (digit->step < reached || (is_warp && warps_seen) ||
-            (digit->in == AXIS_LANE && (digit->extent & (digit->extent - 1))))
-            return false;
-        warps_seen = warps_seen || is_warp;
-        reached = (int64_t)digit->step * digit->extent;
-    }
-    return runs->flip[axis] == 0;
-}
-
-bool tile_is_block(const struct scan_digits *digits, int32_t r, int n)
-{
-    for (int i = 0; i < n; i++) {
-        const struct scan_digit *d = &digits->of[i];
-        if (d->in == AXIS_REG && r / d->weight % d->extent)
-            return false;
-    }
-    return true;
-}
-
-int32_t tile_block_of(const struct scan_digits *digits, int32_t r, int n)
-{
-    int32_t block = r;
-    for (int i = 0; i < n; i++) {
-        const struct scan_digit *d = &digits->of[i];
-        if (d->in == AXIS_REG)
-            block -= r / d->weight % d->extent * d->weight;
-    }
-    return block;
-}
-
-static bool is_fit(struct lower *l, const struct layout *layout, int axis,
-                   struct scan_digits *digits)
-{
-    struct layout_census census;
-    if (!find_digits(l, layout, axis, digits))
-        return false;
-    layout_take_census(layout, l->arena, &census);
-    return census.injective;
-}
-
-const struct layout *tile_scan_layout(struct lower *l, const struct type *t, int axis,
-                                      const struct layout *wanted, struct scan_digits *digits)
-{
-    struct type column = *t;
-    struct layout of_one;
-    int32_t extents[LAYOUT_OUTS];
-    const struct layout *blocked = layout_keep(l, plan_blocked(l, &column, 0)), *alone;
-    if (is_fit(l, wanted, axis, digits))
-        return wanted;
-    if (is_fit(l, blocked, axis, digits))
-        return blocked;
-    for (int i = 0; i < t->rank; i++)
-        extents[i] = (int32_t)t->extent[i];
-    layout_blocked(extents, t->rank, dtype_table[t->dtype].bits, 1, l->warps, &of_one);
-    alone = layout_keep(l, &of_one);
-    if (!is_fit(l, alone, axis, digits)) {
-        alone = tile_everywhere(l, t);
-        is_fit(l, alone, axis, digits);
-    }
-    return alone;
-}
-
 /* --- Levels --- */
 
 static struct ptx_operand combine(const struct scan *s, struct ptx_operand a, struct ptx_operand b)
@@ -159,7 +69,7 @@ static void scan_registers(struct scan *s, int at)
     const struct scan_digit *d = &s->digits.of[at];
     struct scan_level *level = new_level(s, at);
     for (int32_t r = 0; r < s->registers; r++) {
-        if (!tile_is_block(&s->digits, r, at + 1))
+        if (!plan_is_block(&s->digits, r, at + 1))
             continue;
         struct ptx_operand so_far = s->total[r];
         for (int32_t v = 1; v < d->extent; v++) {
@@ -193,7 +103,7 @@ static void scan_lanes(struct scan *s, int at)
     const struct value *last =
         value_apply2(l, OP_OR, DT_I32, value_lane(l), value_int(l, DT_I32, width - d->weight));
     for (int32_t r = 0; r < s->registers; r++) {
-        if (!tile_is_block(&s->digits, r, at + 1))
+        if (!plan_is_block(&s->digits, r, at + 1))
             continue;
         struct ptx_operand there, before = {0}, all = lanes_inclusive(s, d, s->total[r]);
         if (at > 0 || s->exclusive) {
@@ -215,7 +125,7 @@ static void scan_warps(struct scan *s, int at)
     struct ptx_operand *all = tile_of_warps(l, s->layout, s->axis, s->digits.of[at].step, s->type,
                                             s->total, &warps, &mine);
     for (int32_t r = 0; all && r < s->registers; r++) {
-        if (!tile_is_block(&s->digits, r, at + 1))
+        if (!plan_is_block(&s->digits, r, at + 1))
             continue;
         struct ptx_operand so_far = all[r * warps], carry = op_in_register(l, s->type, idle(s));
         for (int32_t w = 1; w < warps; w++) {
@@ -238,10 +148,10 @@ static struct ptx_operand *hand_down(struct scan *s)
         const struct scan_level *level = &s->level[k];
         for (int32_t r = s->registers - 1; r >= 0;
              r--) { /* larger blocks are named by lower registers */
-            if (!tile_is_block(&s->digits, r, level->spanned))
+            if (!plan_is_block(&s->digits, r, level->spanned))
                 continue;
             int32_t above =
-                k + 1 < s->levels ? tile_block_of(&s->digits, r, s->level[k + 1].spanned) : r;
+                k + 1 < s->levels ? plan_block_of(&s->digits, r, s->level[k + 1].spanned) : r;
             struct ptx_operand of_above =
                 k + 1 < s->levels ? before[above] : (struct ptx_operand){0};
             before[r] = combine(s, of_above, level->carry[r]);
@@ -275,8 +185,8 @@ struct regtile scan_eval(struct lower *l, const struct expr *e, const struct lay
     struct scan s = {.l = l, .op = e->scan_op, .axis = e->axis, .exclusive = e->exclusive};
     enum dtype t = e->type.dtype;
     s.type = t == DT_BOOL ? DT_I32 : t;
-    s.layout = tile_scan_layout(l, &e->type, e->axis, wanted, &s.digits);
-    s.registers = layout_registers(s.layout);
+    s.layout = plan_scan_layout(&l->layouts, &e->type, e->axis, wanted, &s.digits);
+    s.registers = plan_registers(s.layout);
     struct regtile x = tile_eval(l, e->args[0], s.layout);
     s.local = elements_of(l, &s, &x);
     s.total = arena_copy(l->arena, s.local, (size_t)s.registers * sizeof *s.local);

@@ -8,7 +8,8 @@
 #include "lower/lower_memory_own.h"
 
 #include "layout/layout_swizzle.h"
-#include "lower/lower_plan.h"
+#include "lower/lower_memory.h"
+#include "plan/plan_layouts.h"
 
 #include <assert.h>
 
@@ -45,7 +46,7 @@ static const struct value *as_i32(struct lower *l, const struct value *v)
 const struct value *shared_address(struct lower *l, const struct sym *s,
                                    const struct value *const *index)
 {
-    const struct layout *memory = plan_shared(l, s);
+    const struct layout *memory = plan_shared(&l->layouts, s);
     const struct value *counter[LAYOUT_INS] = {NULL};
     for (int i = 0; i < s->type.rank; i++) {
         int in = layout_in_index(memory, AXIS_DIM(i));
@@ -129,7 +130,7 @@ bool shared_part_of(struct lower *l, const struct place *place, struct shared_pa
     const struct sym *s = place->access->sym;
     enum layout_axis map[AXIS_COUNT];
     struct layout renamed;
-    layout_copy(&out->memory, plan_shared(l, s));
+    layout_copy(&out->memory, plan_shared(&l->layouts, s));
     out->base = shared_base(l, s);
     for (int a = 0; a < AXIS_COUNT; a++)
         map[a] = (enum layout_axis)a;

@@ -2,14 +2,16 @@
 #ifndef TW_LOWER_STATE_H
 #define TW_LOWER_STATE_H
 
-#include "base/number_map.h"
+#include "base/pointer_map.h"
 #include "lower/lower.h"
+#include "plan/plan_layouts.h"
 #include "ptx/ptx_build.h"
+
+#include <stddef.h>
 
 struct value;  /* lower_value.h */
 struct frame;  /* a loop being emitted: lower_value.h */
 struct values; /* the graph's own */
-struct plan;   /* lower_plan.h */
 struct memory; /* barriers, scratch, pending accesses: lower_memory.h */
 struct bodies; /* statements: lower_body.h */
 struct arrays; /* of a thread: lower_array.c; made at the first use */
@@ -22,28 +24,36 @@ enum {
 };
 
 struct lower {
-    struct arena *arena;
-    struct kernel *kernel;
+    union {
+        struct layouts layouts;
+        struct { /* the members of `layouts`, in their order */
+            struct arena *arena;
+            struct kernel *kernel;
+            const struct target *target;
+            struct diag *diag;
+            struct lowered *out;
+            int warps;
+            int threads;
+            struct plan *plan;
+            struct kept_layouts *kept;
+            bool failed;
+        };
+    };
     const struct lower_options *options;
-    const struct target *target;
-    struct diag *diag;
-    struct lowered *out;
     struct ptx_builder b; /* every file emits with ptx_emit(&l->b, …) */
-    int warps;            /* of a block, rounded up */
-    int threads;          /* of a block */
     struct values *values;
     struct frame *frame; /* innermost loop, NULL: none */
-    struct plan *plan;
     struct memory *memory;
     struct bodies *bodies;
     struct arrays *arrays;       /* NULL: none yet */
     struct recent *recent;       /* NULL: none yet */
-    struct tiles *tiles;         /* NULL until the first layout is kept */
+    struct tiles *tiles;         /* NULL until the first tile is made */
     struct ptx_variable *shared; /* the block's dynamic shared memory */
     bool has_hidden_zero;
     struct ptx_operand hidden_zero; /* .b32; 0, which the assembler cannot know */
-    bool failed;                    /* an error was reported; what is emitted is of no use */
 };
+_Static_assert(offsetof(struct lower, failed) == offsetof(struct layouts, failed),
+               "the members of struct layouts");
 
 /* Reports an error of the user's program at `loc` and marks the lowering failed. */
 void lower_error(struct lower *l, struct loc loc, const char *format, ...) DIAG_FORMAT(3, 4);
@@ -59,12 +69,5 @@ static inline bool lower_has(const struct lower *l, enum target_feature feature)
 }
 /* Thread level, and the number of threads is no multiple of 32 (tile ops then have no layout). */
 bool lower_ragged_block(const struct lower *l);
-
-/* A map from pointers of the IR to pointers; lives in the arena (lower_map.c). */
-struct map {
-    struct number_map numbers;
-};
-void *map_get(const struct map *m, const void *key); /* NULL: none */
-void map_put(struct arena *a, struct map *m, const void *key, void *value);
 
 #endif

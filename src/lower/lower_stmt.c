@@ -1,6 +1,7 @@
 /* Statements: variables, assignments, conditions. Loops are in lower_loop.c. */
 #include "lower/lower_flow.h"
-#include "lower/lower_limits.h"
+#include "lower/lower_memory.h"
+#include "plan/plan_limits.h"
 
 #include <assert.h>
 
@@ -10,7 +11,7 @@ static void note_assigned(void *user, struct stmt *s)
 {
     struct lower *l = user;
     if (s->kind == STMT_ASSIGN && s->target->sym)
-        map_put(l->arena, &l->bodies->assigned, s->target->sym, s->target->sym);
+        pointer_map_put(l->arena, &l->bodies->assigned, s->target->sym, s->target->sym);
 }
 
 void bodies_init(struct lower *l)
@@ -21,17 +22,17 @@ void bodies_init(struct lower *l)
 
 bool is_assigned(const struct lower *l, const struct sym *s)
 {
-    return map_get(&l->bodies->assigned, s) != NULL;
+    return pointer_map_get(&l->bodies->assigned, s) != NULL;
 }
 
 struct variable *variable_of(struct lower *l, const struct sym *s)
 {
-    struct variable *v = map_get(&l->bodies->variables, s);
+    struct variable *v = pointer_map_get(&l->bodies->variables, s);
     if (v)
         return v;
     v = arena_new(l->arena, struct variable);
     *v = (struct variable){.sym = s, .assigned = is_assigned(l, s)};
-    map_put(l->arena, &l->bodies->variables, s, v);
+    pointer_map_put(l->arena, &l->bodies->variables, s, v);
     return v;
 }
 
@@ -60,7 +61,7 @@ static void collect_assigned(void *user, struct stmt *s)
     struct collecting *c = user;
     if (s->kind != STMT_ASSIGN || s->target->op != OP_REF || s->target->sym->storage != ST_SCALAR)
         return;
-    struct variable *v = map_get(&c->l->bodies->variables, s->target->sym);
+    struct variable *v = pointer_map_get(&c->l->bodies->variables, s->target->sym);
     if (!v || !v->has_register)
         return;
     for (size_t i = 0; i < c->set->list.count; i++)
@@ -132,8 +133,8 @@ static bool assign_dot(struct lower *l, const struct sym *s, const struct expr *
     if (e->op != OP_DOT || e->count != 3 || expr_mentions(e->args[0], s) ||
         expr_mentions(e->args[1], s))
         return false;
-    const struct dot_plan *plan = plan_dot(l, e);
-    if (!plan || plan->c != plan_symbol(l, s) || plan->sum != s->type.dtype)
+    const struct dot_plan *plan = plan_dot(&l->layouts, e);
+    if (!plan || plan->c != plan_symbol(&l->layouts, s) || plan->sum != s->type.dtype)
         return false;
     const struct expr *c = e->args[2];
     if (c->op != OP_REF || c->sym != s)
@@ -151,10 +152,10 @@ static void assign_tile(struct lower *l, const struct sym *s, const struct expr 
 static void declare_tile(struct lower *l, const struct stmt *s)
 {
     if (lower_ragged_block(l)) {
-        limits_ragged(l, s->loc, "a register tile");
+        plan_limits_ragged(&l->layouts, s->loc, "a register tile");
         return;
     }
-    if (plan_reads_again(l, s->value))
+    if (plan_reads_again(&l->layouts, s->value))
         return;
     if (!is_assigned(l, s->sym))
         tile_declare(l, s->sym, s->value);
@@ -184,7 +185,7 @@ static void store_to_view(struct lower *l, const struct expr *target, const stru
         return;
     }
     struct regtile t = tile_eval_shaped(l, value, &target->type);
-    const struct layout *layout = plan_view(l, target, t.layout, true);
+    const struct layout *layout = plan_view(&l->layouts, target, t.layout, true);
     if (layout && layout != t.layout)
         t = tile_convert(l, &t, layout);
     view_store(l, target, &t);
@@ -300,7 +301,7 @@ void normalise_assignments(struct lower *l)
 static bool is_leaf(const struct lower *l, const struct expr *e)
 {
     if (e->op == OP_REF && e->sym->storage == ST_PARAM)
-        return map_get(&l->bodies->fixed, e->sym) != NULL;
+        return pointer_map_get(&l->bodies->fixed, e->sym) != NULL;
     return e->op == OP_REF || e->op == OP_BLOCK || e->op == OP_GRID || e->op == OP_THREAD;
 }
 
@@ -484,8 +485,8 @@ static bool emit_conditional_escape(struct lower *l, const struct stmt *s)
     const struct value *condition = scalar_truth(l, s->condition);
     lower_line(l, only->loc);
     if (only->kind != STMT_RETURN) {
-        branch_on(l, condition, !expr_is_varying(l->kernel, s->condition), escape_target(l, only->kind),
-                  escape_name(only->kind));
+        branch_on(l, condition, !expr_is_varying(l->kernel, s->condition),
+                  escape_target(l, only->kind), escape_name(only->kind));
         return true;
     }
     struct guard g = guard_of(l, condition);
@@ -522,8 +523,9 @@ static void emit_arms(struct lower *l, const struct stmt *s, const struct value 
     const struct value **before = save_values(l, &assigned);
     struct sync_arms arms;
     sync_enter_arms(l, &arms);
-    branch_on(l, value_apply1(l, OP_NOT, DT_BOOL, condition), !expr_is_varying(l->kernel, s->condition),
-              &otherwise, s->otherwise ? "else" : "endif");
+    branch_on(l, value_apply1(l, OP_NOT, DT_BOOL, condition),
+              !expr_is_varying(l->kernel, s->condition), &otherwise,
+              s->otherwise ? "else" : "endif");
     emit_arm(l, s->body);
     if (s->otherwise) {
         if (!leaves(s->body))
@@ -574,7 +576,7 @@ void statement_emit(struct lower *l, const struct stmt *s)
     case STMT_CONTINUE:
     case STMT_RETURN: emit_escape(l, s); break;
     case STMT_ROLE:
-    case STMT_ONE_THREAD: /* refused by limits_of_kernel */
+    case STMT_ONE_THREAD: /* refused by plan_limits_of_kernel */
     case STMT_ENSURES: break;
     }
 }

@@ -53,17 +53,17 @@ static bool same_access(const struct lower_access *a, const struct lower_access 
 
 void memory_note(struct lower *l, struct lower_access access)
 {
-    struct map *noted = &l->memory->noted;
+    struct pointer_map *noted = &l->memory->noted;
     const void *place = l; /* of what has none */
     if (access.loc.source)
         place = access.loc.source->text + access.loc.offset;
-    struct note *first = map_get(noted, place);
+    struct note *first = pointer_map_get(noted, place);
     for (struct note *n = first; n; n = n->next)
         if (same_access(&l->out->accesses.data[n->number], &access))
             return;
     struct note *note = arena_new(l->arena, struct note);
     *note = (struct note){first, l->out->accesses.count};
-    map_put(l->arena, noted, place, note);
+    pointer_map_put(l->arena, noted, place, note);
     vec_push(l->arena, &l->out->accesses, access);
 }
 
@@ -106,7 +106,8 @@ static bool had_by_others(const struct memory *m, const struct expr *access,
                           const struct layout *layout)
 {
     const struct earlier *e = m->statement ? m->statement->earlier : NULL;
-    while (e && (e->access != access || each_its_own(map_get(&m->layouts, e->before), layout)))
+    while (e &&
+           (e->access != access || each_its_own(pointer_map_get(&m->layouts, e->before), layout)))
         e = e->next;
     return e != NULL;
 }
@@ -123,7 +124,7 @@ void sync_view(struct lower *l, const struct expr *access, const struct layout *
     if (needed)
         barrier_emit(l);
     if (layout)
-        map_put(l->arena, &m->layouts, access, (void *)(uintptr_t)layout);
+        pointer_map_put(l->arena, &m->layouts, access, (void *)(uintptr_t)layout);
     vec_push(l->arena, &m->views, use);
 }
 

@@ -36,11 +36,11 @@ static struct operand operand_from(struct lower *l, const struct expr *e,
             s.value = value_apply1(l, OP_CAST, t, s.value);
         return s;
     }
-    const struct layout *own = tile_operand_layout(l, wanted, &e->type);
+    const struct layout *own = plan_operand_layout(&l->layouts, wanted, &e->type);
     s.tile = tile_eval(l, e, own);
     if (e->type.dtype != t)
         s.tile = cast_tile(l, &s.tile, t);
-    s.map = tile_operand_registers(l, wanted, own, &e->type);
+    s.map = plan_operand_registers(&l->layouts, wanted, own, &e->type);
     return s;
 }
 
@@ -82,7 +82,7 @@ static bool by_pairs(struct lower *l, enum op op, const struct layout *wanted, s
     enum dtype t = in[0].type;
     if (tile_per_word(t) != 2 || !dtype_is_float(t))
         return false;
-    *out = (struct regtile){.dtype = t, .layout = wanted, .elements = layout_registers(wanted)};
+    *out = (struct regtile){.dtype = t, .layout = wanted, .elements = plan_registers(wanted)};
     out->words = (out->elements + 1) / 2;
     out->word = arena_array(l->arena, struct ptx_operand, out->words);
     for (int w = 0; w < out->words; w++) {
@@ -101,7 +101,7 @@ static struct regtile elementwise(struct lower *l, enum op op, enum dtype result
     struct regtile out;
     if (result == t && by_pairs(l, op, wanted, in, count, &out))
         return out;
-    int32_t registers = layout_registers(wanted);
+    int32_t registers = plan_registers(wanted);
     struct ptx_operand *e = arena_array(l->arena, struct ptx_operand, registers);
     for (int32_t r = 0; r < registers; r++) {
         struct ptx_operand args[MOST_OPERANDS];
@@ -201,10 +201,10 @@ static struct condition condition_of(struct lower *l, const struct expr *e,
                                      const struct layout *wanted)
 {
     struct condition c = {.values = NULL};
-    const struct layout *own = tile_operand_layout(l, wanted, &e->type);
+    const struct layout *own = plan_operand_layout(&l->layouts, wanted, &e->type);
     if (e->type.dtype == DT_BOOL)
         c.values = tile_values(l, e, own);
-    c.map = tile_operand_registers(l, wanted, own, &e->type);
+    c.map = plan_operand_registers(&l->layouts, wanted, own, &e->type);
     if (!c.values)
         c.operand = operand_from(l, e, wanted, DT_BOOL);
     return c;
@@ -307,7 +307,7 @@ static struct regtile choose_unless_all(struct lower *l, struct condition *c,
 static struct regtile eval_where(struct lower *l, const struct expr *e, const struct layout *wanted)
 {
     struct condition c = condition_of(l, e->args[0], wanted);
-    int32_t registers = layout_registers(wanted);
+    int32_t registers = plan_registers(wanted);
     enum dtype t = e->type.dtype;
     const struct value *all =
         tile_per_word(t) == 1 ? holds_for_all(l, &c, e->args[0], registers) : NULL;
@@ -386,14 +386,6 @@ static struct regtile eval_select(struct lower *l, const struct expr *e,
     return out;
 }
 
-int32_t *tile_register_places(struct lower *l, const struct layout *layout)
-{
-    int32_t *places =
-        arena_array(l->arena, int32_t, layout_in_extent(layout, AXIS_REG) * LAYOUT_OUTS);
-    layout_register_places(layout, places);
-    return places;
-}
-
 /* --- Leaves --- */
 
 /* A constant part of a register tile: axis by axis. */
@@ -411,8 +403,8 @@ static struct regtile part_of_tile(struct lower *l, const struct expr *e)
             lower_error(l, e->loc, "a slice of a register tile begins at a constant");
             return x;
         }
-        int32_t *source = arena_array(l->arena, int32_t, layout_registers(&part));
-        const int32_t *places = tile_register_places(l, x.layout);
+        int32_t *source = arena_array(l->arena, int32_t, plan_registers(&part));
+        const int32_t *places = plan_register_places(&l->layouts, x.layout);
         layout_slice_registers(x.layout, places, &part, AXIS_DIM(i), (int32_t)start, source);
         x = tile_pick(l, &x, &part, source);
     }
@@ -422,7 +414,7 @@ static struct regtile part_of_tile(struct lower *l, const struct expr *e)
 /* A small array that every thread of the block has whole. */
 static struct regtile eval_array(struct lower *l, const struct expr *e, const struct layout *wanted)
 {
-    const struct layout *all = tile_everywhere(l, &e->type);
+    const struct layout *all = plan_everywhere(&l->layouts, &e->type);
     struct regtile x = tile_of_elements(l, e->type.dtype, all, array_eval(l, e));
     return tile_convert(l, &x, wanted);
 }
@@ -432,7 +424,9 @@ static struct regtile eval_access(struct lower *l, const struct expr *e,
 {
     struct regtile x;
     switch (e->sym->storage) {
-    case ST_VIEW: x = view_load(l, e, layout_keep(l, plan_view(l, e, wanted, false)), NULL); break;
+    case ST_VIEW:
+        x = view_load(l, e, plan_keep(&l->layouts, plan_view(&l->layouts, e, wanted, false)), NULL);
+        break;
     case ST_SHARED: return shared_load(l, e, wanted);
     case ST_ARRAY: return eval_array(l, e, wanted);
     default: x = part_of_tile(l, e); break;
@@ -485,11 +479,11 @@ static struct regtile eval_broadcast(struct lower *l, const struct expr *e,
     const struct value **values = tile_values(l, e, wanted);
     if (values)
         return tile_of_values(l, e->type.dtype, wanted, values);
-    const struct layout *own = tile_operand_layout(l, wanted, &e->type);
+    const struct layout *own = plan_operand_layout(&l->layouts, wanted, &e->type);
     struct regtile x = eval_own(l, e, own);
-    return own == wanted
-               ? x
-               : tile_pick(l, &x, wanted, tile_operand_registers(l, wanted, own, &e->type));
+    return own == wanted ? x
+                         : tile_pick(l, &x, wanted,
+                                     plan_operand_registers(&l->layouts, wanted, own, &e->type));
 }
 
 static uint64_t hash_of(struct lower *l, const struct expr *e);
@@ -561,7 +555,7 @@ static void forget_done(struct lower *l, size_t count)
 
 struct regtile tile_eval(struct lower *l, const struct expr *e, const struct layout *layout)
 {
-    const struct layout *wanted = layout_keep(l, layout);
+    const struct layout *wanted = plan_keep(&l->layouts, layout);
     struct tiles *tiles = tiles_of(l);
     if (e->type.rank == 0)
         return tile_fill(l, e->type.dtype, wanted, value_register(l, scalar_eval(l, e)));
@@ -585,8 +579,8 @@ struct regtile tile_eval(struct lower *l, const struct expr *e, const struct lay
 
 struct regtile tile_eval_natural(struct lower *l, const struct expr *e)
 {
-    const struct layout *natural = plan_natural(l, e);
-    return tile_eval(l, e, natural ? natural : plan_blocked(l, &e->type, 0));
+    const struct layout *natural = plan_natural(&l->layouts, e);
+    return tile_eval(l, e, natural ? natural : plan_blocked(&l->layouts, &e->type, 0));
 }
 
 struct regtile tile_eval_shaped(struct lower *l, const struct expr *e, const struct type *type)
@@ -595,5 +589,5 @@ struct regtile tile_eval_shaped(struct lower *l, const struct expr *e, const str
         return tile_eval_natural(l, e);
     struct type blocked = *type;
     blocked.dtype = e->type.dtype;
-    return tile_eval(l, e, plan_blocked(l, &blocked, 0));
+    return tile_eval(l, e, plan_blocked(&l->layouts, &blocked, 0));
 }

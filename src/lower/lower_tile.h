@@ -4,7 +4,7 @@
  * (f16 bf16 i16 u16), four of 8 (i8 u8) share a .b32 word, in order of the layout's register
  * counter, the first lowest: as fragments of matrix instructions and vectors in memory have them.
  *
- * Layouts are interned (layout_keep), so equal ones are one pointer.
+ * Layouts are interned (plan_keep), so equal ones are one pointer.
  */
 #ifndef TW_LOWER_TILE_H
 #define TW_LOWER_TILE_H
@@ -19,7 +19,6 @@ struct regtile {
     struct ptx_operand *word;
 };
 
-const struct layout *layout_keep(struct lower *l, const struct layout *layout);
 /* Registers new and not yet written. */
 struct regtile tile_new(struct lower *l, enum dtype t, const struct layout *layout);
 /* element: one operand for each of the layout's registers; packs them. */
@@ -54,18 +53,7 @@ struct regtile tile_convert(struct lower *l, const struct regtile *t, const stru
 /* --- lower_reduce.c: REDUCE_*, SCAN --- */
 const struct value *tile_reduce_all(struct lower *l, enum op op, const struct regtile *x,
                                     enum dtype result);
-const struct layout *tile_reduced_layout(struct lower *l, const struct layout *x, int axis);
 struct regtile scan_eval(struct lower *l, const struct expr *e, const struct layout *wanted);
-
-/* --- broadcasting --- */
-/* The layout in which an operand of these extents is wanted for a result in `whole`: right-aligned
- * axes of extent 1 (or missing) are gone or stand at 0; registers that would hold the same are one.
- */
-const struct layout *tile_operand_layout(struct lower *l, const struct layout *whole,
-                                         const struct type *operand);
-/* Which register of the operand each of whole's registers reads. */
-int32_t *tile_operand_registers(struct lower *l, const struct layout *whole,
-                                const struct layout *operand, const struct type *type);
 
 /* --- coordinates --- */
 /* Coordinate `axis` of what this thread holds in register 0, as a value (of lane and warp); and how

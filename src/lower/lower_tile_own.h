@@ -6,14 +6,10 @@
 #include "layout/layout_convert.h"
 #include "lower/lower_body.h"
 
-/* A layout with what was found out about it. */
-struct kept {
-    struct layout layout;
-    uint32_t hash;
-    struct layout runs; /* the same with private bits as additions (layout_runs) */
-    /* An operand of a result in this layout: of which extents, and how. */
-    VEC(struct kept_operand) operands;
-    /* A coordinate as lane and warp decide it: (touched bits: xored) + added. */
+/* A coordinate as lane and warp decide it: (touched bits: xored) + added; and which threads are the first of those that
+ * hold an element. What values say of a layout (struct plan_kept.values). */
+struct layout_values {
+    const struct layout *layout, *runs; /* kept */
     struct kept_coordinate {
         bool known;
         const struct value *xored, *added; /* xored NULL: no bits */
@@ -22,13 +18,6 @@ struct kept {
     bool holder_known, warp_known;
     const struct value *first_holder, *first_warp;
 };
-struct kept_operand {
-    int rank;
-    int32_t extent[LAYOUT_OUTS];
-    const struct layout *layout;
-    int32_t *registers;
-};
-struct kept *kept_of(struct lower *l, const struct layout *layout);
 
 /* A register tile of the program. */
 struct tile_symbol {
@@ -48,26 +37,11 @@ struct tile_leaf {
     const struct value *value;
 };
 
-struct conversion {
-    const struct layout *from, *to;
-    int bits;
-    bool possible;
-    struct convert_plan plan;
-};
-
-/* Returns how a tile comes into another layout. bits: of an element. stores_matrices: stmatrix may be used; the same in each
- * call of a kernel. lower_convert.c */
-const struct conversion *tile_conversion(struct lower *l, const struct layout *from,
-                                         const struct layout *to, int bits, bool stores_matrices);
-
 /* The state of register tiles (lower.tiles). */
 struct tiles {
-    struct kept **slots; /* by hash, open addressing */
-    size_t count, capacity;
-    struct map by_pointer;  /* layout -> kept */
-    struct map symbols;     /* sym -> tile_symbol */
-    VEC(int) fixed;         /* by register: of how many fixed tiles it is a word */
-    struct map conversions; /* layout `from` -> conversion_list */
+    struct pointer_map symbols; /* sym -> tile_symbol */
+    struct pointer_map values;  /* layout -> layout_values */
+    VEC(int) fixed;             /* by register: of how many fixed tiles it is a word */
     /* Tiles computed for the present expression: subexpressions may occur in it again. */
     int depth; /* of expressions being evaluated */
     VEC(struct tile_done) done;
@@ -89,21 +63,12 @@ struct reduction_done {
 };
 struct tiles *tiles_of(struct lower *l);
 
-/* The product of the extents of a layout's counter reg. */
-static inline int32_t layout_registers(const struct layout *layout)
-{
-    return layout_in_extent(layout, AXIS_REG);
-}
-/* Every thread holds every element, registers row-major. */
-const struct layout *tile_everywhere(struct lower *l, const struct type *t);
 /* The condition that element `reg` lies within the axes of `axes` (a bit each); NULL: surely. */
 const struct value *tile_inside_axes(struct lower *l, const struct layout *layout, int32_t reg,
                                      unsigned axes);
 
 /* --- registers --- */
 
-/* Returns the places of the layout's registers (layout_register_places). */
-int32_t *tile_register_places(struct lower *l, const struct layout *layout);
 /* A tile in `layout` whose register r is x's register source[r] (-1: anything); words that are
  * whole are the same. */
 struct regtile tile_pick(struct lower *l, const struct regtile *x, const struct layout *layout,
@@ -133,10 +98,6 @@ struct regtile tile_as_bool(struct lower *l, const struct regtile *x);
 
 /* --- index arithmetic --- */
 
-/* Returns the layout of axis t of a tile alone, as that of a tile of one axis. *source: which of its registers each
- * register of the whole reads. lower_place.c */
-const struct layout *tile_axis_layout(struct lower *l, const struct layout *whole, int rank, int t,
-                                      int64_t length, int32_t **source);
 /* The elements of e in that layout as values that stay what they are, a value for each register;
  * NULL: it is no index arithmetic. Emits nothing. */
 const struct value **tile_values(struct lower *l, const struct expr *e,
@@ -149,17 +110,7 @@ struct regtile tile_of_values(struct lower *l, enum dtype t, const struct layout
 
 /* --- shapes: TRANS RESHAPE REPEAT REPEAT_INTERLEAVE --- */
 struct regtile shape_eval(struct lower *l, const struct expr *e, const struct layout *wanted);
-/* The layout of the operand in which each register holds what it holds of the result in `wanted`;
- * NULL: there is none. */
-const struct layout *shape_source(struct lower *l, const struct expr *e,
-                                  const struct layout *wanted);
-/* Gives the places of elements in memory for reshape, repeat and repeat_interleave. put: by the operand's coordinates;
- * get: by the result's. */
-void shape_through_memory(const struct expr *e, struct layout *put, struct layout *get);
-
 /* --- reductions --- */
-/* Does a digit of the layout move the axis and another one, too? */
-bool tile_axis_mixed(const struct layout *layout, int axis);
 struct regtile reduce_eval(struct lower *l, const struct expr *e, const struct layout *wanted);
 /* Returns the constant that changes no element with which it is combined, not even the sign of 0. */
 struct ptx_operand reduce_idle(struct lower *l, enum op op, enum dtype t);
@@ -170,16 +121,6 @@ struct ptx_operand *tile_inside_elements(struct lower *l, enum op op, const stru
 /* Combines two elements; one that is PTX_NOTHING does not count. */
 struct ptx_operand reduce_combine(struct lower *l, enum op op, enum dtype t, struct ptx_operand a,
                                   struct ptx_operand b);
-/* The layouts through which the warps along `axis` (-1: any) exchange their elements. */
-struct warp_totals {
-    struct layout totals,
-        all;            /* of a warp's elements; of those of all warps, in the lowest registers */
-    int32_t *registers; /* by register of `totals`: the register of `whole` */
-    int32_t warps;
-};
-/* above: see tile_of_warps. Returns false if the axis is not spread over warps. */
-bool tile_warp_totals(struct lower *l, const struct layout *whole, int axis, int32_t above,
-                      struct warp_totals *out);
 /* What the warps that `axis` (-1: any) runs over hold, side by side, in each of them. element: one
  * for each register of `whole`, of which those count whose digits along the axis are 0 below
  * `above`: digits that move the axis by less have been dealt with. Gives [register of
@@ -188,24 +129,5 @@ bool tile_warp_totals(struct lower *l, const struct layout *whole, int axis, int
 struct ptx_operand *tile_of_warps(struct lower *l, const struct layout *whole, int axis,
                                   int32_t above, enum dtype t, const struct ptx_operand *element,
                                   int32_t *warps, const struct value **mine);
-
-/* --- scans --- */
-
-/* Counters of a layout that move an axis, in the order of how far they move it. */
-struct scan_digit {
-    enum layout_axis in;
-    int32_t weight, extent, step;
-};
-struct scan_digits {
-    int count;
-    struct scan_digit of[LAYOUT_DIGITS];
-};
-/* Returns the layout in which a scan along the axis is done: the wanted one, if it is possible there. t: the shape. */
-const struct layout *tile_scan_layout(struct lower *l, const struct type *t, int axis,
-                                      const struct layout *wanted, struct scan_digits *digits);
-/* Returns whether the first n digits of register r are 0: the register is the least of a block of those that they span. */
-bool tile_is_block(const struct scan_digits *digits, int32_t r, int n);
-/* Returns the least register of the block of r. */
-int32_t tile_block_of(const struct scan_digits *digits, int32_t r, int n);
 
 #endif

@@ -4,7 +4,8 @@
  * Thread t takes elements t, t + T, t + 2 T … of T threads, in row-major order: a loop where
  * they are many.
  */
-#include "lower/lower_limits.h"
+#include "lower/lower_memory.h"
+#include "plan/plan_limits.h"
 #include "lower/lower_memory_own.h"
 
 enum { UNROLLED = 8 };
@@ -82,7 +83,7 @@ static void take_element(struct lower *l, const struct turns *x, const struct va
     layout_init(&one);
     layout_add_out(&one, AXIS_D0, 1);
     layout_add_free(&one, AXIS_REG, 1);
-    const struct layout *layout = layout_keep(l, &one);
+    const struct layout *layout = plan_keep(&l->layouts, &one);
     struct regtile t;
     if (x->slice) {
         const struct value *otherwise =
@@ -144,7 +145,7 @@ static bool may_take_turns(struct lower *l, const struct turns *x)
     else if (!x->slice && x->value->type.rank > 0)
         what = "an expression of whole tiles";
     if (what)
-        limits_ragged(l, x->value->loc, what);
+        plan_limits_ragged(&l->layouts, x->value->loc, what);
     return !what;
 }
 

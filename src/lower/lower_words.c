@@ -19,9 +19,9 @@ struct ptx_operand tile_new_word(struct lower *l, enum dtype t)
 
 static struct regtile shape_tile(struct lower *l, enum dtype t, const struct layout *layout)
 {
-    struct regtile tile = {.dtype = t, .layout = layout_keep(l, layout)};
+    struct regtile tile = {.dtype = t, .layout = plan_keep(&l->layouts, layout)};
     int per_word = tile_per_word(t);
-    tile.elements = layout_registers(tile.layout);
+    tile.elements = plan_registers(tile.layout);
     tile.words = divide_up(tile.elements, per_word);
     tile.word = arena_array(l->arena, struct ptx_operand, tile.words);
     return tile;

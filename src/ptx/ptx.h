@@ -487,4 +487,7 @@ bool ptx_is_within(const struct ptx_function *f, struct loc where);
  * that the compiler built has none, so messages quote the instruction. */
 bool ptx_verify(const struct ptx_module *m, struct diag *diag); /* skips refused functions */
 
+/* Returns the most registers of a thread that are live at once, in words of 32 bits. ptx_pressure.c */
+int ptx_estimate_registers(struct arena *a, const struct ptx_function *f);
+
 #endif

@@ -1,5 +1,6 @@
 #include "tile/ops.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The flags under the names that ops.def uses. */

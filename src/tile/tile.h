@@ -482,4 +482,11 @@ void stmt_print(struct text *out, const struct stmt *s, int indent); /* s alone,
  * use, assignable targets, and numbers of indices. */
 const char *kernel_verify(struct arena *a, const struct kernel *k);
 
+/* --- combine.c --- */
+
+/* Returns the op that combines two elements of a reduction. */
+enum op op_of_reduction(enum op reduction);
+/* Returns the neutral element of ADD MUL MIN MAX AND OR XOR (floats: -inf of MAX …). */
+struct literal op_neutral(enum op op, enum dtype t);
+
 #endif

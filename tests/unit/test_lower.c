@@ -111,17 +111,17 @@ static void test_map(void **state)
 {
     (void)state;
     struct program p = {0};
-    struct map m = {0};
+    struct pointer_map m = {0};
     int keys[1000];
     program_open(&p, "");
-    assert_null(map_get(&m, &keys[0]));
+    assert_null(pointer_map_get(&m, &keys[0]));
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < 1000; i++)
-            map_put(&p.arena, &m, &keys[i], &keys[(i + round) % 1000]);
+            pointer_map_put(&p.arena, &m, &keys[i], &keys[(i + round) % 1000]);
     assert_int_equal(m.numbers.count, 1000);
     for (int i = 0; i < 1000; i++)
-        assert_ptr_equal(map_get(&m, &keys[i]), &keys[(i + 1) % 1000]);
-    assert_null(map_get(&m, &m));
+        assert_ptr_equal(pointer_map_get(&m, &keys[i]), &keys[(i + 1) % 1000]);
+    assert_null(pointer_map_get(&m, &m));
     program_free(&p);
 }
 

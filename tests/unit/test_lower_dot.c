@@ -56,7 +56,7 @@ static void choose(struct bench *b, int m, int n, int k, enum dtype factor, enum
     struct plan_product p = {
         .m = m, .n = n, .k = k, .factor = factor, .sum = sum, .a = factor, .b = factor};
     plan_choose_unit(&b->target, &p);
-    assert_true(dot_lay_out(&b->l, &p, chained, &b->plan));
+    assert_true(plan_lay_out(&b->l.layouts, &p, chained, &b->plan));
 }
 
 /* --- The division --- */
@@ -323,7 +323,7 @@ static void bytes(int m, int n, int k, int warps, bool left_transposed, bool rig
                                     {&access, right_transposed, &access, DT_I8}};
     bench_open(&b, 80, warps);
     choose(&b, m, n, k, DT_I8, DT_I32, false);
-    dot_pair_bytes(&b.l, &b.plan, source);
+    plan_pair_bytes(&b.l.layouts, &b.plan, source);
     assert_int_equal(b.plan.a_paired, a_paired);
     assert_int_equal(b.plan.b_paired, b_paired);
     run(&b, DT_I8);

@@ -1,7 +1,5 @@
 /* The layouts of a product's operands, by its unit and the way in which the warps divide it. */
-#include "lower/lower_dot_factor.h"
-#include "lower/lower_emit.h"
-#include "lower/lower_plan_own.h"
+#include "plan/plan_layouts_own.h"
 
 /* --- Matrix instructions --- */
 
@@ -28,7 +26,7 @@ static const char *instruction_text(struct arena *a, const struct dot_plan *p)
 /* --- Layouts --- */
 
 /* If the division leaves warps over, they do the same as others. */
-static const struct layout *operand_layout(struct lower *l, const struct plan_product *p,
+static const struct layout *operand_layout(struct layouts *l, const struct plan_product *p,
                                            const struct plan_division *d,
                                            enum matrix_operand operand)
 {
@@ -39,10 +37,11 @@ static const struct layout *operand_layout(struct lower *l, const struct plan_pr
         layout_add_free(&out, AXIS_WARP, l->warps / d->warps);
         layout_normalise(&out);
     }
-    return layout_keep(l, &out);
+    return plan_keep(l, &out);
 }
 
-bool dot_lay_out(struct lower *l, const struct plan_product *p, bool chained, struct dot_plan *out)
+bool plan_lay_out(struct layouts *l, const struct plan_product *p, bool chained,
+                  struct dot_plan *out)
 {
     struct plan_division d = plan_divide(l->target, l->warps, p, chained);
     *out = (struct dot_plan){.kind = p->unit ? DOT_MMA : DOT_FMA,
@@ -72,11 +71,11 @@ static int64_t elements_of(const struct layout *l)
     return layout_in_extent(l, AXIS_REG);
 }
 
-struct shared_wish dot_staging_wish(const struct dot_plan *p, int side,
-                                    const struct plan_source *source, const struct layout *tile)
+struct shared_wish plan_staging_wish(const struct dot_plan *p, int side,
+                                     const struct plan_source *source, const struct layout *tile)
 {
     unsigned all = 1u << ACCESS_LANES | 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
-    int apart = dot_goes_by_columns(p, side ? p->b_type : p->a_type) ? 2 - side : 0;
+    int apart = plan_goes_by_columns(p, side ? p->b_type : p->a_type) ? 2 - side : 0;
     return (struct shared_wish){
         .extents = {(int32_t)source->e->type.extent[0], (int32_t)source->e->type.extent[1]},
         .rank = 2,
@@ -91,10 +90,10 @@ struct shared_wish dot_staging_wish(const struct dot_plan *p, int side,
 /* The layout in which a tile that goes through scratch is best had before: coalesced; what is
  * loaded for it alone is dealt to the lanes so that they store it without conflicts to where the
  * fragments are read without any. */
-static const struct layout *coalesced(struct lower *l, const struct dot_plan *p, int side,
+static const struct layout *coalesced(struct layouts *l, const struct dot_plan *p, int side,
                                       const struct plan_source *source, const struct expr *again)
 {
-    struct shared_wish wish = dot_staging_wish(p, side, source, NULL);
+    struct shared_wish wish = plan_staging_wish(p, side, source, NULL);
     const struct expr *loaded = again ? again : source->e;
     struct shared_choice place;
     struct layout out;
@@ -104,10 +103,10 @@ static const struct layout *coalesced(struct lower *l, const struct dot_plan *p,
     if (dealt ? !layout_choose_with_copy(&wish, vector, l->warps, &out, &place)
               : !layout_blocked(wish.extents, wish.rank, wish.bits, vector, l->warps, &out))
         return NULL;
-    return layout_keep(l, &out);
+    return plan_keep(l, &out);
 }
 
-static void stage(struct lower *l, struct dot_plan *p, int side, enum plan_factor how)
+static void stage(struct layouts *l, struct dot_plan *p, int side, enum plan_factor how)
 {
     struct plan_source source = plan_source_of(p->e, side);
     const struct expr *again =
@@ -124,7 +123,7 @@ static void stage(struct lower *l, struct dot_plan *p, int side, enum plan_facto
 
 enum { UNROLLED_PRODUCTS = 2048, CHUNK_PRODUCTS = 1024 };
 
-static const struct layout *chunk_layout(struct lower *l, const struct dot_plan *p,
+static const struct layout *chunk_layout(struct layouts *l, const struct dot_plan *p,
                                          enum matrix_operand operand)
 {
     struct layout out;
@@ -138,12 +137,12 @@ static const struct layout *chunk_layout(struct lower *l, const struct dot_plan 
     if (used < l->warps)
         layout_add_free(&out, AXIS_WARP, l->warps / used);
     layout_normalise(&out);
-    return layout_keep(l, &out);
+    return plan_keep(l, &out);
 }
 
 /* Both factors are read from shared memory as they are, a word an element. Several products share
  * the room that the instruction cache has for the loop that they are most likely in. */
-void dot_choose_chunk(struct lower *l, struct dot_plan *p)
+void plan_choose_chunk(struct layouts *l, struct dot_plan *p)
 {
     struct plan_source source[2] = {plan_source_of(p->e, 0), plan_source_of(p->e, 1)};
     int64_t sums = elements_of(p->c), products = (int64_t)l->plan->dots.count;
@@ -164,7 +163,7 @@ void dot_choose_chunk(struct lower *l, struct dot_plan *p)
         p->chunk = 0;
 }
 
-bool dot_goes_by_columns(const struct dot_plan *p, enum dtype factor)
+bool plan_goes_by_columns(const struct dot_plan *p, enum dtype factor)
 {
     return p->kind == DOT_FMA && dtype_table[factor].bits == 32 && p->sum == factor;
 }
@@ -180,7 +179,7 @@ static int64_t dot_instructions(const struct dot_plan *p)
 }
 
 struct counting {
-    struct lower *l;
+    struct layouts *l;
     int64_t instructions;
 };
 
@@ -198,24 +197,25 @@ static void count_statement(void *user, struct stmt *s)
         stmt_own_expressions(s, count_product, user);
 }
 
-int64_t dot_instructions_in(struct lower *l, const struct stmt *first)
+int64_t plan_instructions_in(struct layouts *l, const struct stmt *first)
 {
     struct counting c = {l, 0};
     stmt_walk((struct stmt *)(uintptr_t)first, count_statement, &c); /* changes nothing */
     return c.instructions;
 }
 
-bool dot_lay_out_stated(struct lower *l, const struct expr *e, bool chained, struct dot_plan *out)
+bool plan_lay_out_stated(struct layouts *l, const struct expr *e, bool chained,
+                         struct dot_plan *out)
 {
-    if (lower_ragged_block(l))
+    if (plan_ragged_block(l))
         return false;
     struct plan_product p = plan_stated(l->target, e);
     struct plan_source source[2] = {plan_source_of(e, 0), plan_source_of(e, 1)};
-    if (!dot_lay_out(l, &p, chained, out))
+    if (!plan_lay_out(l, &p, chained, out))
         return false;
-    dot_pair_bytes(l, out, source);
+    plan_pair_bytes(l, out, source);
     stage(l, out, 0, p.left);
     stage(l, out, 1, p.right);
-    dot_choose_chunk(l, out);
+    plan_choose_chunk(l, out);
     return true;
 }

@@ -1,6 +1,6 @@
 /* Global memory: which layout it is best read and written in. by(…) at each access says how wide its
  * rows can be moved (plan/copiers.c). */
-#include "lower/lower_plan_own.h"
+#include "plan/plan_layouts_own.h"
 
 #include "layout/layout_convert.h"
 
@@ -8,18 +8,18 @@ enum { VECTOR_BYTES = 16 };
 
 /* --- Scalars --- */
 
-int64_t plan_divisor(struct lower *l, const struct expr *e)
+int64_t plan_divisor(struct layouts *l, const struct expr *e)
 {
     return divisor_of(&l->plan->facts, e);
 }
 
-bool plan_is_fixed(struct lower *l, const struct expr *e)
+bool plan_is_fixed(struct layouts *l, const struct expr *e)
 {
     int64_t n;
     if (eval_int(e, NULL, &n))
         return true;
     if (e->op == OP_REF)
-        return map_get(&l->plan->unrolled, e->sym) != NULL;
+        return pointer_map_get(&l->plan->unrolled, e->sym) != NULL;
     if (!(op_table[e->op].flags & OP_PURE) || (e->count == 0 && e->op != OP_LITERAL))
         return false;
     for (int i = 0; i < e->count; i++)
@@ -30,16 +30,16 @@ bool plan_is_fixed(struct lower *l, const struct expr *e)
 
 static void note_unrolled(void *user, struct stmt *s)
 {
-    struct lower *l = user;
+    struct layouts *l = user;
     if (s->kind != STMT_FOR || s->unroll != UNROLL_FULL)
         return;
     for (const struct stmt *init = s->init; init; init = init->next) {
         const struct sym *sym = init->kind == STMT_DECL ? init->sym : init->target->sym;
-        map_put(l->arena, &l->plan->unrolled, sym, (void *)(uintptr_t)sym);
+        pointer_map_put(l->arena, &l->plan->unrolled, sym, (void *)(uintptr_t)sym);
     }
 }
 
-void plan_scalars(struct lower *l)
+void plan_scalars(struct layouts *l)
 {
     tile_facts_find(&l->plan->facts, l->arena, l->kernel);
     stmt_walk(l->kernel->body, note_unrolled, l);
@@ -47,7 +47,7 @@ void plan_scalars(struct lower *l)
 
 /* --- Rows of views --- */
 
-int plan_copy_vector(struct lower *l, const struct expr *access, const struct type *t)
+int plan_copy_vector(struct layouts *l, const struct expr *access, const struct type *t)
 {
     int32_t last = (int32_t)t->extent[t->rank - 1];
     if (access->sym->storage == ST_VIEW)
@@ -81,7 +81,7 @@ static int64_t exchange_cost(const struct layout *natural, const struct type *t)
 }
 
 /* By shuffles; -1: they do not do it. */
-static int64_t shuffle_cost(struct lower *l, const struct layout *from, const struct layout *to,
+static int64_t shuffle_cost(struct layouts *l, const struct layout *from, const struct layout *to,
                             const struct type *t)
 {
     struct convert_plan plan;
@@ -89,15 +89,15 @@ static int64_t shuffle_cost(struct lower *l, const struct layout *from, const st
     return layout_plan_conversion(&wish, l->arena, &plan) ? plan.cost : -1;
 }
 
-static const struct layout *widened(struct lower *l, const struct layout *natural, int rank,
+static const struct layout *widened(struct layouts *l, const struct layout *natural, int rank,
                                     int vector)
 {
     struct layout out;
-    return layout_widen(natural, rank - 1, vector, &out) ? layout_keep(l, &out) : NULL;
+    return layout_widen(natural, rank - 1, vector, &out) ? plan_keep(l, &out) : NULL;
 }
 
 /* The widest vectors, `widest` at most, with which all threads have a part of the tile. */
-static int vector_for_all(const struct lower *l, const struct type *t, int widest)
+static int vector_for_all(const struct layouts *l, const struct type *t, int widest)
 {
     int vector = widest;
     while (vector > 1 && (int64_t)vector * l->warps * WARP_LANES > type_elements(t))
@@ -107,7 +107,7 @@ static int vector_for_all(const struct lower *l, const struct type *t, int wides
 
 /* Accesses are of 16 bytes wherever rows allow it and a thread makes more than one; narrower ones
  * are as wide as is worth the way. blocked: of `vector` elements an access. */
-static const struct layout *choose_way(struct lower *l, const struct type *t,
+static const struct layout *choose_way(struct layouts *l, const struct type *t,
                                        const struct layout *natural, const struct layout *blocked,
                                        int widest, int vector)
 {
@@ -128,7 +128,7 @@ static const struct layout *choose_way(struct lower *l, const struct type *t,
     return through_shared < access_cost(natural, t) ? blocked : natural;
 }
 
-static const struct layout *choose_view(struct lower *l, const struct expr *access,
+static const struct layout *choose_view(struct layouts *l, const struct expr *access,
                                         const struct layout *natural)
 {
     const struct type *t = &access->type;
@@ -141,18 +141,18 @@ static const struct layout *choose_view(struct lower *l, const struct expr *acce
     return choose_way(l, t, natural, blocked, widest, vector);
 }
 
-const struct layout *plan_view(struct lower *l, const struct expr *access,
+const struct layout *plan_view(struct layouts *l, const struct expr *access,
                                const struct layout *natural, bool store)
 {
     struct plan *p = l->plan;
     if (!plan_is_tile(&access->type))
         return natural;
-    struct view_made *first = map_get(&p->view_of, access);
+    struct view_made *first = pointer_map_get(&p->view_of, access);
     for (struct view_made *v = first; v; v = v->next)
         if (v->natural == natural && v->store == store)
             return v->layout;
     struct view_made *made = arena_new(l->arena, struct view_made);
     *made = (struct view_made){access, natural, choose_view(l, access, natural), store, first};
-    map_put(l->arena, &p->view_of, access, made);
+    pointer_map_put(l->arena, &p->view_of, access, made);
     return made->layout;
 }

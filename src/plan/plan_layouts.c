@@ -1,22 +1,22 @@
 /* The plan: in which order it is found, and what the rest asks of it.
  *
- *   products         the hardware's fragments; lower_plan_dot.c
- *   register tiles   by vote of what they are assigned and used for; lower_plan_symbol.c
- *   shared tiles     after them: the registers that meet them are then known; lower_plan_shared.c
- *   global accesses  when they are lowered; lower_plan_view.c
+ *   products         the hardware's fragments; plan_layouts_dot.c
+ *   register tiles   by vote of what they are assigned and used for; plan_layouts_symbol.c
+ *   shared tiles     after them: the registers that meet them are then known; plan_layouts_shared.c
+ *   global accesses  when they are lowered; plan_layouts_view.c
  */
-#include "lower/lower_plan_own.h"
+#include "plan/plan_layouts_own.h"
 
 /* --- For show --- */
 
-static void note_layout(struct lower *l, const struct sym *s, const char *what,
+static void note_layout(struct layouts *l, const struct sym *s, const char *what,
                         const struct layout *layout, enum dtype t)
 {
     struct lower_placed placed = {s, what, layout, dtype_table[t].bits, false, NULL};
     vec_push(l->arena, &l->out->placed, placed);
 }
 
-static void note_dots(struct lower *l)
+static void note_dots(struct layouts *l)
 {
     struct line_starts lines = {0};
     for (size_t i = 0; i < l->plan->dots.count; i++) {
@@ -34,7 +34,7 @@ static void note_dots(struct lower *l)
     }
 }
 
-static void note_all(struct lower *l)
+static void note_all(struct layouts *l)
 {
     for (size_t i = 0; i < l->plan->tiles.count; i++) {
         const struct planned_shared *t = l->plan->tiles.data[i];
@@ -50,7 +50,7 @@ static void note_all(struct lower *l)
     note_dots(l);
 }
 
-bool plan_make(struct lower *l)
+bool plan_make(struct layouts *l)
 {
     l->plan = arena_new(l->arena, struct plan);
     plan_settle_sums(l);
@@ -68,13 +68,13 @@ bool plan_make(struct lower *l)
 
 /* --- Answers --- */
 
-const struct dot_plan *plan_dot(struct lower *l, const struct expr *e)
+const struct dot_plan *plan_dot(struct layouts *l, const struct expr *e)
 {
-    struct planned_dot *d = planned_dot_of(l, e);
+    struct planned_dot *d = plan_planned_dot(l, e);
     return d ? &d->plan : NULL;
 }
 
-bool plan_reads_again(const struct lower *l, const struct expr *value)
+bool plan_reads_again(const struct layouts *l, const struct expr *value)
 {
     for (size_t i = 0; value && i < l->plan->dots.count; i++) {
         const struct dot_plan *d = &l->plan->dots.data[i].plan;
@@ -84,7 +84,7 @@ bool plan_reads_again(const struct lower *l, const struct expr *value)
     return false;
 }
 
-bool plan_multiplies_elements(const struct lower *l)
+bool plan_multiplies_elements(const struct layouts *l)
 {
     for (size_t i = 0; l->plan && i < l->plan->dots.count; i++)
         if (l->plan->dots.data[i].plan.kind == DOT_FMA)
@@ -92,23 +92,24 @@ bool plan_multiplies_elements(const struct lower *l)
     return false;
 }
 
-const struct layout *plan_symbol(struct lower *l, const struct sym *s)
+const struct layout *plan_symbol(struct layouts *l, const struct sym *s)
 {
-    const struct planned_symbol *p = planned_symbol_of(l, s);
+    const struct planned_symbol *p = plan_planned_symbol(l, s);
     return p && p->is.layout ? p->is.layout : plan_blocked(l, &s->type, 0);
 }
 
-const struct layout *plan_shared(struct lower *l, const struct sym *s)
+const struct layout *plan_shared(struct layouts *l, const struct sym *s)
 {
-    const struct planned_shared *t = map_get(&l->plan->shared_of, s);
+    const struct planned_shared *t = pointer_map_get(&l->plan->shared_of, s);
     return t ? t->kept : NULL;
 }
 
-const struct layout *plan_copy(struct lower *l, const struct expr *target, const struct expr *value)
+const struct layout *plan_copy(struct layouts *l, const struct expr *target,
+                               const struct expr *value)
 {
-    const struct layout *copy = target ? map_get(&l->plan->copy_of, target) : NULL;
+    const struct layout *copy = target ? pointer_map_get(&l->plan->copy_of, target) : NULL;
     if (!copy && value)
-        copy = map_get(&l->plan->copy_of, value);
+        copy = pointer_map_get(&l->plan->copy_of, value);
     return copy ? copy : plan_blocked(l, target ? &target->type : &value->type, 0);
 }
 
@@ -120,7 +121,7 @@ static bool same_kind(const struct type *a, const struct type *b)
 }
 
 /* As wide as rows allow, but not so wide that threads have nothing. */
-static int usual_vector(const struct lower *l, const int32_t *extents, const struct type *t)
+static int usual_vector(const struct layouts *l, const int32_t *extents, const struct type *t)
 {
     int vector = layout_widest_vector(extents, t->rank, dtype_table[t->dtype].bits);
     while (vector > 1 && (int64_t)vector * l->warps * WARP_LANES > type_elements(t))
@@ -136,7 +137,7 @@ void plan_rows(const struct type *t, struct layout *out)
     layout_rows(extents, t->rank, 0, out);
 }
 
-const struct layout *plan_blocked(struct lower *l, const struct type *t, int vector)
+const struct layout *plan_blocked(struct layouts *l, const struct type *t, int vector)
 {
     struct plan *p = l->plan;
     for (size_t i = 0; i < p->blocked.count; i++)
@@ -154,7 +155,7 @@ const struct layout *plan_blocked(struct lower *l, const struct type *t, int vec
     int lanes = vector > 0 ? vector : usual_vector(l, extents, &tile);
     if (!layout_blocked(extents, tile.rank, dtype_table[t->dtype].bits, lanes, l->warps, &layout))
         return NULL;
-    const struct layout *kept = layout_keep(l, &layout);
+    const struct layout *kept = plan_keep(l, &layout);
     vec_push(l->arena, &p->blocked, ((struct blocked_made){*t, vector, kept}));
     return kept;
 }

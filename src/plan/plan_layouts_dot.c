@@ -1,25 +1,25 @@
 /* Products of a family: the heaviest chooses how the warps divide the sum (plan/chains.c). */
-#include "lower/lower_limits.h"
-#include "lower/lower_plan_own.h"
+#include "plan/plan_limits.h"
+#include "plan/plan_layouts_own.h"
 
-struct planned_dot *planned_dot_of(struct lower *l, const struct expr *e)
+struct planned_dot *plan_planned_dot(struct layouts *l, const struct expr *e)
 {
-    return map_get(&l->plan->dot_of, e);
+    return pointer_map_get(&l->plan->dot_of, e);
 }
 
 /* The warps that the division leaves over do the same as others. */
-static const struct layout *for_all_warps(struct lower *l, struct layout *layout, int used)
+static const struct layout *for_all_warps(struct layouts *l, struct layout *layout, int used)
 {
     if (used < l->warps) {
         layout_add_free(layout, AXIS_WARP, l->warps / used);
         layout_normalise(layout);
     }
-    return layout_keep(l, layout);
+    return plan_keep(l, layout);
 }
 
 /* The tiling of `leader` for another product of its family; as it was where that does not give the
  * same sum. */
-static void agree(struct lower *l, struct dot_plan *d, const struct dot_plan *leader)
+static void agree(struct layouts *l, struct dot_plan *d, const struct dot_plan *leader)
 {
     struct dot_plan trial = *d;
     struct layout a, b, c;
@@ -48,7 +48,7 @@ static void agree(struct lower *l, struct dot_plan *d, const struct dot_plan *le
     trial.a = trial.fragment_a = for_all_warps(l, &a, used);
     trial.b = trial.fragment_b = for_all_warps(l, &b, used);
     trial.c = leader->c;
-    dot_choose_chunk(l, &trial);
+    plan_choose_chunk(l, &trial);
     *d = trial;
 }
 
@@ -57,17 +57,17 @@ static int64_t work(const struct planned_dot *d)
     return d->use.weight * d->use.e->args[0]->type.extent[1];
 }
 
-static bool lay_out(struct lower *l, struct planned_dot *d)
+static bool lay_out(struct layouts *l, struct planned_dot *d)
 {
-    if (!dot_lay_out_stated(l, d->use.e, d->use.chained, &d->plan)) {
+    if (!plan_lay_out_stated(l, d->use.e, d->use.chained, &d->plan)) {
         if (!l->failed)
-            limits_ragged(l, d->use.e->loc, "`dot`");
+            plan_limits_ragged(l, d->use.e->loc, "`dot`");
         return false;
     }
     return true;
 }
 
-static void lay_out_families(struct lower *l)
+static void lay_out_families(struct layouts *l)
 {
     struct planned_dot *dots = l->plan->dots.data;
     int count = (int)l->plan->dots.count;
@@ -87,13 +87,13 @@ static void lay_out_families(struct lower *l)
     }
 }
 
-void plan_dots(struct lower *l)
+void plan_dots(struct layouts *l)
 {
     struct plan *p = l->plan;
     struct plan_dot_uses found = plan_find_dots(l->arena, l->kernel, &p->stmts);
     for (size_t i = 0; i < found.list.count; i++)
         vec_push(l->arena, &p->dots, ((struct planned_dot){.use = found.list.data[i]}));
     for (size_t i = 0; i < p->dots.count; i++)
-        map_put(l->arena, &p->dot_of, p->dots.data[i].use.e, &p->dots.data[i]);
+        pointer_map_put(l->arena, &p->dot_of, p->dots.data[i].use.e, &p->dots.data[i]);
     lay_out_families(l);
 }

@@ -8,7 +8,7 @@
  * neighbours a lane. The same along m for the left factor, where even rows are the fragment's upper
  * eight and odd ones the lower. Rows of the matrices may be any, so k stays in order.
  */
-#include "lower/lower_dot_factor.h"
+#include "plan/plan_layouts_own.h"
 
 /* The digits of an operand, by name. */
 struct digits {
@@ -76,7 +76,7 @@ static void sum_layout(const struct dot_plan *p, struct layout *out)
     layout_add_digit(out, AXIS_LANE, 8, AXIS_D0, m.lanes);
 }
 
-static const struct layout *keep(struct lower *l, const struct dot_plan *p,
+static const struct layout *keep(struct layouts *l, const struct dot_plan *p,
                                  enum matrix_operand operand, bool raw)
 {
     struct layout out;
@@ -89,10 +89,10 @@ static const struct layout *keep(struct lower *l, const struct dot_plan *p,
     add_warps(&out, p, operand);
     layout_add_free(&out, AXIS_WARP, l->warps / used);
     layout_normalise(&out);
-    return layout_keep(l, &out);
+    return plan_keep(l, &out);
 }
 
-void dot_pair_bytes(struct lower *l, struct dot_plan *p, const struct plan_source source[2])
+void plan_pair_bytes(struct layouts *l, struct dot_plan *p, const struct plan_source source[2])
 {
     if (p->kind != DOT_MMA || p->mma.shape.bits != 8 || p->m % (16 * p->mma.warps_m) != 0 ||
         p->n % (16 * p->mma.warps_n) != 0)
@@ -106,19 +106,4 @@ void dot_pair_bytes(struct lower *l, struct dot_plan *p, const struct plan_sourc
     p->a = p->a_paired ? keep(l, p, MATRIX_A, true) : p->fragment_a;
     p->b = p->b_paired ? keep(l, p, MATRIX_B, true) : p->fragment_b;
     p->c = keep(l, p, MATRIX_C, false);
-}
-
-/* Fragment registers of A: (half, k / 16) within a fragment; of B: k / 16, two fragments to a pair.
- * Raw ones: which two of the four along k, then k / 16. */
-struct ptx_operand dot_paired_word(struct lower *l, struct dot_factor *f, int32_t index)
-{
-    int32_t deep = f->deep, within = index % (2 * deep);
-    int32_t pair = index / (2 * deep);
-    int32_t half = f->right ? within / deep : within % 2;
-    int32_t sixteen = f->right ? within % deep : within / 2;
-    int32_t raw = (pair * deep + sixteen) * 2;
-    struct ptx_operand word = ptx_reg(&l->b, MOD_B32);
-    ptx_emit(&l->b, "prmt.b32", word, f->raw.word[raw], f->raw.word[raw + 1],
-             ptx_int(half ? 0x7531 : 0x6420));
-    return word;
 }

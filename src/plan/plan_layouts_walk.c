@@ -1,10 +1,9 @@
-/* Who wants what in which layout: a walk through the statements that goes down each expression as
- * lower_tile.c evaluates it.
- */
-#include "lower/lower_plan_own.h"
+/* The layouts in which uses of tiles want them: a walk through the statements, and through each expression in the order
+ * in which it is evaluated. */
+#include "plan/plan_layouts_own.h"
 
 struct walker {
-    struct lower *l;
+    struct layouts *l;
     const struct plan_visitor *v;
     int weight;
 };
@@ -63,7 +62,7 @@ static void use_factor(struct walker *w, const struct expr *dot, int side,
     use_indices(w, s.shared);
     int deep = (side == 0) != s.transposed ? 2 : 1;
     read_shared(w, s.shared, s.transposed ? plan_transposed(w->l, wanted, 2) : wanted,
-                dot_goes_by_columns(plan, s.type) ? deep : 0);
+                plan_goes_by_columns(plan, s.type) ? deep : 0);
 }
 
 static void use_dot(struct walker *w, const struct expr *e)
@@ -91,7 +90,7 @@ static void use_operands(struct walker *w, const struct expr *e, struct preferen
         const struct type *t = &e->args[i]->type;
         struct preference operand = at;
         if (at.layout && plan_is_tile(t) && !type_same_shape(t, &e->type))
-            operand.layout = tile_operand_layout(w->l, at.layout, t);
+            operand.layout = plan_operand_layout(w->l, at.layout, t);
         use(w, e->args[i], operand);
     }
 }
@@ -110,7 +109,7 @@ static void use_atomic(struct walker *w, const struct expr *e)
     for (int i = 1; i < e->count; i++) {
         struct preference p = {at, false, true};
         if (at && plan_is_tile(&e->args[i]->type) && !type_same_shape(&e->args[i]->type, &e->type))
-            p.layout = tile_operand_layout(w->l, at, &e->args[i]->type);
+            p.layout = plan_operand_layout(w->l, at, &e->args[i]->type);
         use(w, e->args[i], p);
     }
     if (place->sym->storage == ST_SHARED && at)
@@ -153,7 +152,7 @@ static void use(struct walker *w, const struct expr *e, struct preference wanted
     case OP_SCAN: use(w, e->args[0], wanted); return;
     case OP_BROADCAST:
         if (wanted.layout && plan_is_tile(&e->args[0]->type))
-            under.layout = tile_operand_layout(w->l, wanted.layout, &e->args[0]->type);
+            under.layout = plan_operand_layout(w->l, wanted.layout, &e->args[0]->type);
         use(w, e->args[0], under);
         return;
     default:
@@ -165,7 +164,7 @@ static void use(struct walker *w, const struct expr *e, struct preference wanted
 /* --- Statements --- */
 
 /* Bytes that a lane has to move at once: those of a copier that writes shared memory itself; else 0. */
-static int needed_bytes(struct lower *l, const struct expr *access)
+static int needed_bytes(struct layouts *l, const struct expr *access)
 {
     struct copier_width w = plan_copier_of(l->target, access);
     return w.copier->to == COPIER_SHARED ? w.bytes : 0;
@@ -194,19 +193,19 @@ static void store_shared(struct walker *w, const struct stmt *s, const struct sy
         p.layout = plan_blocked(w->l, t, 0);
     u.regs = p.layout;
     if (plan_is_tile(&value->type) && !type_same_shape(&value->type, t))
-        p.layout = tile_operand_layout(w->l, p.layout, &value->type);
+        p.layout = plan_operand_layout(w->l, p.layout, &value->type);
     use(w, value, p);
     tell(w, sym, u);
 }
 
 static void assign_symbol(struct walker *w, const struct sym *sym, const struct expr *value)
 {
-    const struct planned_symbol *s = planned_symbol_of(w->l, sym);
+    const struct planned_symbol *s = plan_planned_symbol(w->l, sym);
     if (s && w->v->assigned)
         w->v->assigned(w->l, w->v->user, sym, value, w->weight);
     struct preference p = s ? s->is : (struct preference){NULL, false, false};
     if (p.layout && plan_is_tile(&value->type) && !type_same_shape(&value->type, &sym->type))
-        p.layout = tile_operand_layout(w->l, p.layout, &value->type);
+        p.layout = plan_operand_layout(w->l, p.layout, &value->type);
     if (p.layout)
         use(w, value, p);
     else
@@ -261,7 +260,7 @@ static void walk_statement(struct walker *w, const struct stmt *s)
     }
 }
 
-void plan_walk(struct lower *l, const struct plan_visitor *v)
+void plan_walk(struct layouts *l, const struct plan_visitor *v)
 {
     for (size_t i = 0; i < l->plan->stmts.list.count; i++) {
         struct walker w = {l, v, l->plan->stmts.list.data[i].weight};

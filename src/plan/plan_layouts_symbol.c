@@ -7,8 +7,7 @@
  * over a use that is executed as often: the value may be turned over after a cast to a narrower
  * type, or not at all.
  */
-#include "lower/lower_op.h"
-#include "lower/lower_plan_own.h"
+#include "plan/plan_layouts_own.h"
 
 #include <string.h>
 
@@ -27,9 +26,9 @@ bool plan_fits(const struct layout *layout, const struct type *t)
     return same;
 }
 
-struct planned_symbol *planned_symbol_of(struct lower *l, const struct sym *s)
+struct planned_symbol *plan_planned_symbol(struct layouts *l, const struct sym *s)
 {
-    return s && s->storage == ST_REG ? map_get(&l->plan->symbol_of, s) : NULL;
+    return s && s->storage == ST_REG ? pointer_map_get(&l->plan->symbol_of, s) : NULL;
 }
 
 /* --- What comes in which layout --- */
@@ -46,14 +45,14 @@ static struct axis_map same_axes(void)
     return map;
 }
 
-const struct layout *plan_transposed(struct lower *l, const struct layout *layout, int rank)
+const struct layout *plan_transposed(struct layouts *l, const struct layout *layout, int rank)
 {
     struct axis_map map = same_axes();
     struct layout out;
     map.to[AXIS_DIM(rank - 2)] = AXIS_DIM(rank - 1);
     map.to[AXIS_DIM(rank - 1)] = AXIS_DIM(rank - 2);
     layout_rename(layout, map.to, &out);
-    return layout_keep(l, &out);
+    return plan_keep(l, &out);
 }
 
 /* Which axis of `to` each axis of `from` is, where they differ in axes of extent 1 alone. */
@@ -76,7 +75,7 @@ static bool match_axes(const struct type *from, const struct type *to, int *axis
 }
 
 /* A reshape that only adds or takes away axes of extent 1. */
-static const struct layout *unit_axes_moved(struct lower *l, const struct layout *layout,
+static const struct layout *unit_axes_moved(struct layouts *l, const struct layout *layout,
                                             const struct type *from, const struct type *to)
 {
     int axis[MAX_RANK];
@@ -104,11 +103,11 @@ static const struct layout *unit_axes_moved(struct lower *l, const struct layout
         }
     }
     layout_normalise(&out);
-    return layout_keep(l, &out);
+    return plan_keep(l, &out);
 }
 
 /* A part of a register tile, with constant starts. */
-static const struct layout *part_of(struct lower *l, const struct layout *whole,
+static const struct layout *part_of(struct layouts *l, const struct layout *whole,
                                     const struct expr *access)
 {
     struct layout out = *whole;
@@ -121,7 +120,7 @@ static const struct layout *part_of(struct lower *l, const struct layout *whole,
                               &out))
             return NULL;
     }
-    return layout_keep(l, &out);
+    return plan_keep(l, &out);
 }
 
 static int64_t bits_of(const struct expr *e)
@@ -130,7 +129,7 @@ static int64_t bits_of(const struct expr *e)
 }
 
 /* Bits to be moved between threads when e is computed in that layout. */
-static int64_t turning(struct lower *l, const struct expr *e, const struct layout *layout)
+static int64_t turning(struct layouts *l, const struct expr *e, const struct layout *layout)
 {
     if (!plan_is_tile(&e->type) || !layout)
         return 0;
@@ -144,13 +143,13 @@ static int64_t turning(struct lower *l, const struct expr *e, const struct layou
         if (plan_is_tile(t))
             sum +=
                 turning(l, e->args[i],
-                        type_same_shape(t, &e->type) ? layout : tile_operand_layout(l, layout, t));
+                        type_same_shape(t, &e->type) ? layout : plan_operand_layout(l, layout, t));
     }
     return sum;
 }
 
 /* Prefers the operand's layout to which the other operands are converted at least cost. */
-static struct preference prefer_elementwise(struct lower *l, const struct expr *e)
+static struct preference prefer_elementwise(struct layouts *l, const struct expr *e)
 {
     struct preference all[CANDIDATES], best = {NULL, false, false};
     int count = 0;
@@ -178,7 +177,7 @@ static struct preference prefer_elementwise(struct lower *l, const struct expr *
     return best;
 }
 
-static struct preference prefer(struct lower *l, const struct expr *e)
+static struct preference prefer(struct layouts *l, const struct expr *e)
 {
     struct preference p = {NULL, false, false};
     if (!plan_is_tile(&e->type))
@@ -186,14 +185,14 @@ static struct preference prefer(struct lower *l, const struct expr *e)
     if (plan_is_elementwise(e->op))
         return prefer_elementwise(l, e);
     if (e->op == OP_REF || (e->op == OP_ACCESS && e->sym->storage == ST_REG)) {
-        const struct planned_symbol *s = planned_symbol_of(l, e->sym);
+        const struct planned_symbol *s = plan_planned_symbol(l, e->sym);
         p = s ? s->is : p;
         if (p.layout && e->op == OP_ACCESS)
             p.layout = part_of(l, p.layout, e);
         return p;
     }
     if (e->op == OP_DOT) {
-        const struct planned_dot *d = planned_dot_of(l, e);
+        const struct planned_dot *d = plan_planned_dot(l, e);
         return (struct preference){d ? d->plan.c : NULL, d != NULL, false};
     }
     if (e->count == 0 || !plan_is_tile(&e->args[0]->type))
@@ -206,7 +205,7 @@ static struct preference prefer(struct lower *l, const struct expr *e)
     if (!p.layout)
         return p;
     if (reduces)
-        p.layout = tile_reduced_layout(l, p.layout, e->axis);
+        p.layout = plan_reduced_layout(l, p.layout, e->axis);
     if (e->op == OP_TRANS)
         p.layout = plan_transposed(l, p.layout, e->type.rank);
     if (e->op == OP_RESHAPE)
@@ -214,17 +213,17 @@ static struct preference prefer(struct lower *l, const struct expr *e)
     return p;
 }
 
-struct preference plan_prefer(struct lower *l, const struct expr *e)
+struct preference plan_prefer(struct layouts *l, const struct expr *e)
 {
     struct plan *p = l->plan;
-    struct preference *known = p->settled ? map_get(&p->natural_of, e) : NULL;
+    struct preference *known = p->settled ? pointer_map_get(&p->natural_of, e) : NULL;
     if (known)
         return *known;
     struct preference found = prefer(l, e);
     if (p->settled && e->count > 0) {
         known = arena_new(l->arena, struct preference);
         *known = found;
-        map_put(l->arena, &p->natural_of, e, known);
+        pointer_map_put(l->arena, &p->natural_of, e, known);
     }
     return found;
 }
@@ -236,7 +235,7 @@ struct reads {
     int vector; /* elements a lane; 0: nothing found */
 };
 
-static void find_reads(struct lower *l, const struct expr *e, struct reads *r)
+static void find_reads(struct layouts *l, const struct expr *e, struct reads *r)
 {
     if (e->op == OP_ACCESS && type_same_shape(&e->type, r->shape) &&
         (e->sym->storage == ST_VIEW || e->sym->storage == ST_SHARED)) {
@@ -248,7 +247,7 @@ static void find_reads(struct lower *l, const struct expr *e, struct reads *r)
 }
 
 /* The widest vectors that a read (or, of an assignment, the target) can use. */
-static const struct layout *coalesced(struct lower *l, const struct expr *e,
+static const struct layout *coalesced(struct layouts *l, const struct expr *e,
                                       const struct expr *target)
 {
     const struct type *shape = target ? &target->type : &e->type;
@@ -261,7 +260,7 @@ static const struct layout *coalesced(struct lower *l, const struct expr *e,
     return r.vector ? plan_blocked(l, shape, r.vector) : NULL;
 }
 
-const struct layout *plan_coalesced(struct lower *l, const struct expr *e,
+const struct layout *plan_coalesced(struct layouts *l, const struct expr *e,
                                     const struct expr *target)
 {
     return coalesced(l, e, target);
@@ -269,13 +268,14 @@ const struct layout *plan_coalesced(struct lower *l, const struct expr *e,
 
 /* --- Where an expression is computed --- */
 
-const struct layout *plan_natural(struct lower *l, const struct expr *e)
+const struct layout *plan_natural(struct layouts *l, const struct expr *e)
 {
     const struct layout *natural = plan_prefer(l, e).layout;
     return natural || !plan_is_tile(&e->type) ? natural : coalesced(l, e, NULL);
 }
 
-const struct layout *plan_place(struct lower *l, const struct expr *e, const struct layout *wanted)
+const struct layout *plan_place(struct layouts *l, const struct expr *e,
+                                const struct layout *wanted)
 {
     const struct layout *natural = wanted ? plan_prefer(l, e).layout : plan_natural(l, e);
     if (!natural)
@@ -300,22 +300,22 @@ static void vote(struct planned_symbol *s, struct preference p, int64_t weight)
         s->votes[s->count++] = (struct vote){p.layout, weight, p.firm};
 }
 
-static void vote_for_use(struct lower *l, void *user, const struct sym *sym,
+static void vote_for_use(struct layouts *l, void *user, const struct sym *sym,
                          struct preference wanted, int weight)
 {
     (void)user;
-    struct planned_symbol *s = planned_symbol_of(l, sym);
+    struct planned_symbol *s = plan_planned_symbol(l, sym);
     if (wanted.own && s && wanted.layout == s->is.layout) /* it merely is so */
         return;
     if (s && wanted.layout && plan_fits(wanted.layout, &sym->type))
         vote(s, wanted, weight);
 }
 
-static void vote_for_value(struct lower *l, void *user, const struct sym *sym,
+static void vote_for_value(struct layouts *l, void *user, const struct sym *sym,
                            const struct expr *value, int weight)
 {
     (void)user;
-    struct planned_symbol *s = planned_symbol_of(l, sym);
+    struct planned_symbol *s = plan_planned_symbol(l, sym);
     if (!s || !type_same_shape(&value->type, &sym->type))
         return;
     struct preference p = plan_prefer(l, value);
@@ -339,7 +339,7 @@ static bool decide(struct planned_symbol *s, bool firm_only)
     return true;
 }
 
-static bool vote_once(struct lower *l, bool firm_only)
+static bool vote_once(struct layouts *l, bool firm_only)
 {
     static const struct plan_visitor voters = {NULL, vote_for_use, vote_for_value, NULL};
     struct plan *p = l->plan;
@@ -352,7 +352,7 @@ static bool vote_once(struct lower *l, bool firm_only)
     return changed;
 }
 
-void plan_find_symbols(struct lower *l)
+void plan_find_symbols(struct layouts *l)
 {
     for (const struct sym *s = l->kernel->symbols; s; s = s->next) {
         if (s->storage != ST_REG || !plan_is_tile(&s->type))
@@ -360,13 +360,13 @@ void plan_find_symbols(struct lower *l)
         struct planned_symbol *p = arena_new(l->arena, struct planned_symbol);
         p->sym = s;
         vec_push(l->arena, &l->plan->symbols, p);
-        map_put(l->arena, &l->plan->symbol_of, s, p);
+        pointer_map_put(l->arena, &l->plan->symbol_of, s, p);
     }
 }
 
 /* A factor that goes through scratch does so from the layout that it comes in; what is loaded for
  * it alone comes in the one that was chosen for that. */
-static void settle_factors(struct lower *l, struct dot_plan *d)
+static void settle_factors(struct layouts *l, struct dot_plan *d)
 {
     for (int side = 0; side < 2; side++) {
         struct plan_source s = plan_source_of(d->e, side);
@@ -378,14 +378,14 @@ static void settle_factors(struct lower *l, struct dot_plan *d)
 }
 
 /* Gives a tile that is only copied from or to global memory the layout of these accesses. */
-static void settle_symbol(struct lower *l, struct planned_symbol *s)
+static void settle_symbol(struct layouts *l, struct planned_symbol *s)
 {
     const struct expr *access = s->is.firm ? plan_settled(l, s->sym) : NULL;
     if (access)
         s->is.layout = plan_view(l, access, s->is.layout, false);
 }
 
-void plan_symbols(struct lower *l)
+void plan_symbols(struct layouts *l)
 {
     struct plan *p = l->plan;
     bool has_dots = p->dots.count > 0;

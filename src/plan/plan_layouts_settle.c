@@ -1,11 +1,10 @@
 /* Sums that meet global memory.
  *
- * The sum of a product lies as the matrix units have it, a few bytes of a row in each thread. Where
- * a kernel goes on to add what memory holds and to store it (blocks that add to a workspace in
- * turn), each of these accesses would turn the tile over. Such a sum is settled: behind its last
- * product a copy takes its place, which is laid out as the accesses want it, and turned over once.
- */
-#include "lower/lower_plan_own.h"
+ * The sum of a product is laid out as the matrix units have it: a thread holds a few bytes of a row. Some kernels
+ * then add the contents of memory to the sum and store it, as blocks do that add to a workspace in turn. Each of these
+ * accesses would convert the tile to another layout. Such a sum is settled: after its last product a copy replaces it,
+ * whose layout suits the accesses, so that it is converted once. */
+#include "plan/plan_layouts_own.h"
 #include "tile/numbering.h"
 
 /* The uses of a tile by the statements of a list. */
@@ -121,7 +120,7 @@ static void note_mentions(void *user, struct stmt *s)
     stmt_own_expressions(s, note_mention, m);
 }
 
-static struct mentions *find_mentions(struct lower *l)
+static struct mentions *find_mentions(struct layouts *l)
 {
     struct mentions *m = arena_new(l->arena, struct mentions);
     m->arena = l->arena;
@@ -156,7 +155,7 @@ static struct meeting meeting_of(const struct mentions *m, const struct sym *sym
     return meeting;
 }
 
-const struct expr *plan_settled(struct lower *l, const struct sym *sym)
+const struct expr *plan_settled(struct layouts *l, const struct sym *sym)
 {
     if (!l->plan->mentions)
         l->plan->mentions = find_mentions(l);
@@ -194,7 +193,7 @@ static int last_product(const struct mentions *m, const struct sym *sym)
     return -1;
 }
 
-static void settle(struct lower *l, const struct mentions *mentions, struct sym *sym)
+static void settle(struct layouts *l, const struct mentions *mentions, struct sym *sym)
 {
     struct kernel *k = l->kernel;
     int own = last_product(mentions, sym);
@@ -214,7 +213,7 @@ static void settle(struct lower *l, const struct mentions *mentions, struct sym 
     last->next = copy;
 }
 
-void plan_settle_sums(struct lower *l)
+void plan_settle_sums(struct layouts *l)
 {
     const struct mentions *mentions = find_mentions(l);
     for (struct stmt *s = l->kernel->body; s; s = s->next)

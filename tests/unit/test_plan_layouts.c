@@ -1,5 +1,5 @@
 /* The plan of lowering: layouts of register and shared tiles, before code is emitted. */
-#include "lower/lower_plan_own.h"
+#include "plan/plan_layouts_own.h"
 
 #include "lang/lang.h"
 #include "plan/plan.h"
@@ -31,7 +31,7 @@ struct planned {
     int sm;
     int64_t size; /* of static parameters */
     int divisor;  /* a divisor of run-time integers; 1: none known */
-    struct lower l;
+    struct layouts l;
     struct lower_options options;
     struct lowered out;
     double ms; /* time of the plan alone */
@@ -119,13 +119,12 @@ static void plan_checked(struct planned *p, struct kernel *k)
     p->options =
         (struct lower_options){.target = target_find((struct ptx_target){(uint8_t)p->sm, 0})};
     assert_non_null(p->options.target);
-    p->l = (struct lower){.arena = &p->arena,
-                          .kernel = k,
-                          .options = &p->options,
-                          .target = p->options.target,
-                          .diag = &p->diag,
-                          .out = &p->out,
-                          .threads = kernel_block_threads(k)};
+    p->l = (struct layouts){.arena = &p->arena,
+                            .kernel = k,
+                            .target = p->options.target,
+                            .diag = &p->diag,
+                            .out = &p->out,
+                            .threads = kernel_block_threads(k)};
     p->l.warps = (p->l.threads + WARP_LANES - 1) / WARP_LANES;
     double start = now_ms();
     struct plan_context plan = {.kernel = k, .target = p->options.target, .diag = &p->diag};
@@ -168,7 +167,7 @@ static const struct layout *layout_of(struct planned *p, const char *name)
 
 static const struct planned_shared *tile_of(const struct planned *p, const char *name)
 {
-    return map_get(&p->l.plan->shared_of, symbol(p, name));
+    return pointer_map_get(&p->l.plan->shared_of, symbol(p, name));
 }
 
 static const struct dot_plan *dot_of(const struct planned *p, size_t i)
@@ -377,7 +376,7 @@ static void attention_keeps_its_factor_in_registers(void **state)
         assert_ptr_equal(layout_of(&p, "e"), values->a);
         assert_ptr_equal(layout_of(&p, "acc"), values->c);
         assert_ptr_equal(layout_of(&p, "rq"), scores->a);
-        assert_ptr_equal(layout_of(&p, "top"), tile_reduced_layout(&p.l, scores->c, 1));
+        assert_ptr_equal(layout_of(&p, "top"), plan_reduced_layout(&p.l, scores->c, 1));
         assert_ptr_equal(layout_of(&p, "row"), layout_of(&p, "top"));
         close_plan(&p);
     }

@@ -1,10 +1,10 @@
-#include "lower/lower.h"
+#include "plan/lowered.h"
 
 #include <assert.h>
 
 _Static_assert(LOWER_MAP_RANK == (int)MAP_AXES, "a map has five axes at most");
 
-struct map_form lower_map_form(const struct lower_param *p, int type)
+struct map_form lowered_map_form(const struct lower_param *p, int type)
 {
     enum { LEAST_SPAN = 32 };
     const struct sym *view = p->sym;
@@ -20,4 +20,9 @@ struct map_form lower_map_form(const struct lower_param *p, int type)
     for (int axis = 0; axis < map->rank; axis++)
         f.box[axis] = (uint32_t)map->box[axis];
     return f;
+}
+
+bool lowered_begins_early(const struct kernel *k, const struct target *t)
+{
+    return target_has(t, TARGET_EARLY_LAUNCH) && !k->cooperative;
 }

@@ -1,9 +1,7 @@
-/* How many registers a thread needs, by estimate: a register lives from where it is first named to
- * where it is last named, and through a loop if it comes from in front of it ("Linear Scan Register
- * Allocation", Poletto & Sarkar 1999). The assembler moves code about, so it may need a few less,
- * or more.
- */
-#include "lower/lower_flow.h"
+/* An estimate of the registers that a thread needs. A register lives from its first to its last mention, and through a
+ * loop if it has its value before the loop ("Linear Scan Register Allocation", Poletto & Sarkar 1999). The assembler
+ * reorders instructions, so it may need a few less, or more. */
+#include "ptx/ptx.h"
 
 struct interval {
     int64_t first, last; /* statements; first -1: never named */
@@ -88,8 +86,8 @@ static struct loop_place *find_loops(struct arena *a, const struct ptx_function 
     return at;
 }
 
-/* A register that comes from in front of a loop and is named in it is kept to the loop's end. That
- * may lie in another loop, and so on. */
+/* Lets a register that has its value before a loop, and is named in it, live to the loop's end, which may be in another
+ * loop, and so on. */
 static void carry_through_loops(struct estimate *e, const struct loop_place *at)
 {
     for (size_t r = 0; r < e->f->registers.count; r++) {
@@ -110,7 +108,7 @@ static int words_of(const struct ptx_function *f, uint32_t reg)
     return type == PTX_PRED ? 0 : (ptx_mods[type].bits + 31) / 32;
 }
 
-int estimate_registers(struct arena *a, const struct ptx_function *f)
+int ptx_estimate_registers(struct arena *a, const struct ptx_function *f)
 {
     struct estimate e = {.f = f};
     e.of = arena_array(a, struct interval, f->registers.count + 1);

@@ -1,20 +1,20 @@
 /* Shared tiles: laid out so that all that touches them takes the fewest wavefronts.
  *
  * The leading axes that are indexed by elements (stages) stay plain: one stage after the other.
- * What is left is chosen by layout_choose_shared from all accesses that the program makes of it,
- * by how often they are made; how a copy from global memory is dealt to the threads is chosen
- * along with it. At thread level tiles are rows as they are written: conflicts are the user's to
- * see.
+ * layout_choose_shared chooses the layout of the other axes for all accesses of the program, each with its
+ * frequency, and with it the way in which the threads divide a copy from global memory. Tiles of thread-level
+ * kernels are rows as they are written, so that users see the conflicts.
  */
-#include "lower/lower_plan_own.h"
+#include "plan/plan_layouts_own.h"
 
 #include <string.h>
 
 enum { VECTOR_BYTES = 16 };
 
-static void gather_use(struct lower *l, void *user, const struct sym *s, const struct shared_use *u)
+static void gather_use(struct layouts *l, void *user, const struct sym *s,
+                       const struct shared_use *u)
 {
-    struct planned_shared *t = map_get(&l->plan->shared_of, s);
+    struct planned_shared *t = pointer_map_get(&l->plan->shared_of, s);
     (void)user;
     if (t)
         vec_push(l->arena, &t->uses, *u);
@@ -63,7 +63,7 @@ static bool is_whole(const struct planned_shared *t, const struct expr *access, 
 }
 
 /* The registers of an access as coordinates of the part that is laid out. */
-static const struct layout *regs_of_part(struct lower *l, const struct shared_use *u,
+static const struct layout *regs_of_part(struct layouts *l, const struct shared_use *u,
                                          const struct planned_shared *t, int lead)
 {
     enum layout_axis map[AXIS_COUNT];
@@ -81,11 +81,11 @@ static const struct layout *regs_of_part(struct lower *l, const struct shared_us
     if (lead == 0 && axis == t->sym->type.rank)
         return u->regs;
     layout_rename(u->regs, map, &out);
-    return layout_keep(l, &out);
+    return plan_keep(l, &out);
 }
 
 /* Bytes, at most 16, that divide where the accessed part begins, in any of the layouts. */
-static int64_t part_alignment(struct lower *l, const struct shared_use *u,
+static int64_t part_alignment(struct layouts *l, const struct shared_use *u,
                               const struct planned_shared *t, int lead)
 {
     int64_t step = (int64_t)dtype_size(t->sym->type.dtype), by = VECTOR_BYTES;
@@ -109,11 +109,11 @@ struct wishes {
     int copy_vector; /* of the copy, which is access 0; 0: there is none */
 };
 
-static unsigned kinds_of(const struct lower *l, const struct shared_use *u, enum dtype t,
+static unsigned kinds_of(const struct layouts *l, const struct shared_use *u, enum dtype t,
                          int64_t aligned)
 {
     unsigned lanes = 1u << ACCESS_LANES, matrices = 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
-    bool atomic = u->store && !u->value, can_store = lower_has(l, TARGET_STMATRIX);
+    bool atomic = u->store && !u->value, can_store = target_has(l->target, TARGET_STMATRIX);
     if (atomic || aligned < VECTOR_BYTES || t == DT_BOOL || (u->store && !can_store))
         return lanes;
     return lanes | matrices;
@@ -166,20 +166,20 @@ static void add_copies(const struct planned_shared *t, int lead, struct wishes *
 }
 
 /* A copy of a part is dealt as the part alone would be. */
-static void deal_parts(struct lower *l, struct planned_shared *t, int lead)
+static void deal_parts(struct layouts *l, struct planned_shared *t, int lead)
 {
     for (size_t i = 0; i < t->uses.count; i++) {
         struct shared_use *u = &t->uses.data[i];
         if (u->regs || is_whole(t, u->access, lead))
             continue;
         u->regs = plan_blocked(l, &u->value->type, u->vector);
-        map_put(l->arena, &l->plan->copy_of, u->value, (void *)u->regs);
+        pointer_map_put(l->arena, &l->plan->copy_of, u->value, (void *)u->regs);
         if (u->access)
-            map_put(l->arena, &l->plan->copy_of, u->access, (void *)u->regs);
+            pointer_map_put(l->arena, &l->plan->copy_of, u->access, (void *)u->regs);
     }
 }
 
-static void make_wishes(struct lower *l, struct planned_shared *t, int lead, struct wishes *w)
+static void make_wishes(struct layouts *l, struct planned_shared *t, int lead, struct wishes *w)
 {
     const struct type *type = &t->sym->type;
     *w =
@@ -204,7 +204,7 @@ static void make_wishes(struct lower *l, struct planned_shared *t, int lead, str
 /* --- Choosing --- */
 
 /* Gives up needs that no layout meets: such a copy is then made by plain loads and stores. */
-static bool choose(struct lower *l, struct wishes *w, struct layout *copy,
+static bool choose(struct layouts *l, struct wishes *w, struct layout *copy,
                    struct shared_choice *choice)
 {
     for (;;) {
@@ -217,9 +217,10 @@ static bool choose(struct lower *l, struct wishes *w, struct layout *copy,
     }
 }
 
-/* Where a part begins at a place known only at run time, the place must be a sum: what that
- * adds, and what lies beside it. */
-static bool index_adds(struct lower *l, const struct layout *part, int axis, const struct index *x)
+/* Returns true if a part may begin at this index, which is known at run time only: its place must be the sum of the
+ * index's place and that of the element in the part. */
+static bool index_adds(struct layouts *l, const struct layout *part, int axis,
+                       const struct index *x)
 {
     struct layout apart = *part;
     int in = layout_in_index(part, AXIS_DIM(axis));
@@ -238,7 +239,7 @@ static bool index_adds(struct lower *l, const struct layout *part, int axis, con
 }
 
 /* Elements, as often as they are used, that would have to be fetched one by one. */
-static int64_t left_apart(struct lower *l, const struct planned_shared *t, int lead,
+static int64_t left_apart(struct layouts *l, const struct planned_shared *t, int lead,
                           const struct layout *part)
 {
     int64_t sum = 0;
@@ -258,7 +259,7 @@ static int64_t left_apart(struct lower *l, const struct planned_shared *t, int l
 }
 
 /* The best layout; the best without swizzles where that is better for parts that begin anywhere. */
-static bool choose_among(struct lower *l, const struct planned_shared *t, int lead,
+static bool choose_among(struct layouts *l, const struct planned_shared *t, int lead,
                          struct wishes *w, struct layout *copy, struct shared_choice *choice)
 {
     enum { APART = 4 }; /* what one such element costs, as layout_swizzle.c counts */
@@ -279,7 +280,7 @@ static bool choose_among(struct lower *l, const struct planned_shared *t, int le
     return true;
 }
 
-/* The leading axes in front of the chosen part. */
+/* Adds the leading axes before those of the chosen part. */
 static void add_leading_axes(const struct type *type, int lead, const struct layout *part,
                              struct layout *out)
 {
@@ -298,21 +299,22 @@ static void add_leading_axes(const struct type *type, int lead, const struct lay
     layout_normalise(out);
 }
 
-static void keep_copies(struct lower *l, const struct planned_shared *t, int lead,
+static void keep_copies(struct layouts *l, const struct planned_shared *t, int lead,
                         const struct layout *copy)
 {
-    const struct layout *kept = layout_keep(l, copy);
+    const struct layout *kept = plan_keep(l, copy);
     for (size_t i = 0; i < t->uses.count; i++) {
         const struct shared_use *u = &t->uses.data[i];
         if (u->regs || !is_whole(t, u->access, lead))
             continue;
-        map_put(l->arena, &l->plan->copy_of, u->value, (void *)kept);
+        pointer_map_put(l->arena, &l->plan->copy_of, u->value, (void *)kept);
         if (u->access)
-            map_put(l->arena, &l->plan->copy_of, u->access, (void *)kept);
+            pointer_map_put(l->arena, &l->plan->copy_of, u->access, (void *)kept);
     }
 }
 
-static void lay_in_rows(struct lower *l, struct planned_shared *t, const struct wishes *w, int lead)
+static void lay_in_rows(struct layouts *l, struct planned_shared *t, const struct wishes *w,
+                        int lead)
 {
     struct layout copy;
     plan_rows(&t->sym->type, &t->layout);
@@ -322,7 +324,7 @@ static void lay_in_rows(struct lower *l, struct planned_shared *t, const struct 
         keep_copies(l, t, lead, &copy);
 }
 
-static void choose_tile(struct lower *l, struct planned_shared *t)
+static void choose_tile(struct layouts *l, struct planned_shared *t)
 {
     struct wishes w;
     struct shared_choice choice;
@@ -344,7 +346,7 @@ static void choose_tile(struct lower *l, struct planned_shared *t)
     }
 }
 
-void plan_tiles(struct lower *l)
+void plan_tiles(struct layouts *l)
 {
     static const struct plan_visitor gatherer = {NULL, NULL, NULL, gather_use};
     struct plan *p = l->plan;
@@ -354,13 +356,13 @@ void plan_tiles(struct lower *l)
         struct planned_shared *t = arena_new(l->arena, struct planned_shared);
         t->sym = s;
         vec_push(l->arena, &p->tiles, t);
-        map_put(l->arena, &p->shared_of, s, t);
+        pointer_map_put(l->arena, &p->shared_of, s, t);
     }
     if (p->tiles.count == 0)
         return;
     plan_walk(l, &gatherer);
     for (size_t i = 0; i < p->tiles.count; i++) {
         choose_tile(l, p->tiles.data[i]);
-        p->tiles.data[i]->kept = layout_keep(l, &p->tiles.data[i]->layout);
+        p->tiles.data[i]->kept = plan_keep(l, &p->tiles.data[i]->layout);
     }
 }

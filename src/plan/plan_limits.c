@@ -1,9 +1,6 @@
 /* Compares a kernel's needs with the target: element types, blocks, shared memory, registers and local memory
  * of a thread, code. An error says what needs too much. The language refuses too many threads of a block. */
-#include "lower/lower_limits.h"
-
-#include "lower/lower_flow.h"
-#include "lower/lower_plan.h"
+#include "plan/plan_limits.h"
 
 #include "base/grid.h"
 
@@ -13,12 +10,12 @@
 
 static void refuse_byte_floats(void *user, struct expr **at)
 {
-    struct lower *l = user;
+    struct layouts *l = user;
     enum dtype t = (*at)->type.dtype;
     if (l->failed || !dtype_is_float(t) || dtype_size(t) > 1)
         return;
-    lower_error(l, (*at)->loc, "%s has no `%s`: sm_%d is the first that has", l->target->name,
-                dtype_table[t].name, target_first_with(TARGET_BYTE_FLOATS));
+    plan_error(l, (*at)->loc, "%s has no `%s`: sm_%d is the first that has", l->target->name,
+               dtype_table[t].name, target_first_with(TARGET_BYTE_FLOATS));
     if (l->diag->current)
         l->diag->current->needs_sm = target_first_with(TARGET_BYTE_FLOATS);
     diag_note(l->diag, (*at)->loc, "f16 has all of its values, in twice the space");
@@ -31,7 +28,7 @@ static void refuse_statement(void *user, struct stmt *s)
 }
 
 /* Checks the extents that are known now; a launch checks all. */
-static void check_grid(struct lower *l)
+static void check_grid(struct layouts *l)
 {
     for (int axis = 0; axis < 3; axis++) {
         const struct expr *e = l->kernel->grid[axis];
@@ -39,22 +36,22 @@ static void check_grid(struct lower *l)
         int64_t blocks, most = grid_limits[axis];
         if (!e || !eval_int(e, &nothing, &blocks) || blocks <= most)
             continue;
-        lower_error(l, e->loc, "a grid of %lld blocks along %c: GPUs have %lld at most",
-                    (long long)blocks, "xyz"[axis], (long long)most);
+        plan_error(l, e->loc, "a grid of %lld blocks along %c: GPUs have %lld at most",
+                   (long long)blocks, "xyz"[axis], (long long)most);
         if (axis > 0)
             diag_note(l->diag, e->loc, "along x there may be %lld: let the longest axis be that",
                       (long long)grid_limits[0]);
     }
 }
 
-bool limits_of_parameters(struct lower *l)
+bool plan_limits_of_parameters(struct layouts *l)
 {
     uint64_t bytes = ptx_signature_bytes(&l->out->function->signature);
     if (bytes <= PTX_PARAMETERS_MOST)
         return true;
-    lower_error(l, l->kernel->loc,
-                "the parameters of `%s` take %llu bytes, and GPUs have %d for those of a kernel",
-                l->kernel->name, (unsigned long long)bytes, PTX_PARAMETERS_MOST);
+    plan_error(l, l->kernel->loc,
+               "the parameters of `%s` take %llu bytes, and GPUs have %d for those of a kernel",
+               l->kernel->name, (unsigned long long)bytes, PTX_PARAMETERS_MOST);
     diag_note(l->diag, l->kernel->loc,
               "pass values in an array, or make those that seldom change `static`");
     return false;
@@ -62,35 +59,35 @@ bool limits_of_parameters(struct lower *l)
 
 /* --- shared memory --- */
 
-static void note_bytes(struct lower *l, const struct sym *s)
+static void note_bytes(struct layouts *l, const struct sym *s)
 {
     diag_note(l->diag, s->loc, "`%s` is %s: %lld bytes", s->name, type_text(l->arena, &s->type),
               (long long)type_bytes(&s->type));
 }
 
-static void note_buffers(struct lower *l)
+static void note_buffers(struct layouts *l)
 {
     for (const struct sym *s = l->kernel->symbols; s; s = s->next)
         if (s->storage == ST_SHARED)
             note_bytes(l, s);
 }
 
-static void note_way_out(struct lower *l)
+static void note_way_out(struct layouts *l)
 {
     diag_note(l->diag, LOC_NONE,
               "smaller tiles and narrower types take less; after `free`, other tiles may use a "
               "tile's place");
 }
 
-bool limits_of_shared(struct lower *l)
+bool plan_limits_of_shared(struct layouts *l)
 {
     const struct kernel *k = l->kernel;
     int64_t all = l->out->shared_bytes, own = all - k->shared_bytes;
     if (all <= l->target->shared_bytes)
         return true;
     l->out->excess = LOWER_MANY_BYTES;
-    lower_error(l, k->loc, "`%s` takes %lld bytes of shared memory a block, %s has %d", k->name,
-                (long long)all, l->target->name, l->target->shared_bytes);
+    plan_error(l, k->loc, "`%s` takes %lld bytes of shared memory a block, %s has %d", k->name,
+               (long long)all, l->target->name, l->target->shared_bytes);
     note_buffers(l);
     if (own > 0)
         diag_note(l->diag, k->loc, "and %lld bytes for the compiler's own exchanges",
@@ -99,23 +96,23 @@ bool limits_of_shared(struct lower *l)
     return false;
 }
 
-void limits_no_room(struct lower *l, int64_t bytes)
+void plan_limits_no_room(struct layouts *l, int64_t bytes)
 {
     const struct kernel *k = l->kernel;
     if (l->failed)
         return;
     l->out->excess = LOWER_MANY_BYTES;
-    lower_error(l, k->loc,
-                "`%s` leaves %lld of the %d bytes of shared memory that a block has on %s: too "
-                "few for a register tile of %lld bytes whose elements move between threads",
-                k->name, (long long)(l->target->shared_bytes - k->shared_bytes),
-                l->target->shared_bytes, l->target->name, (long long)bytes);
+    plan_error(l, k->loc,
+               "`%s` leaves %lld of the %d bytes of shared memory that a block has on %s: too "
+               "few for a register tile of %lld bytes whose elements move between threads",
+               k->name, (long long)(l->target->shared_bytes - k->shared_bytes),
+               l->target->shared_bytes, l->target->name, (long long)bytes);
     note_buffers(l);
     note_way_out(l);
 }
 
 /* target(sm_90): GPUs from sm_90 on; target(sm_90a): that one alone. */
-static void check_target(struct lower *l)
+static void check_target(struct layouts *l)
 {
     const char *wanted = l->kernel->target;
     const struct ptx_target own = l->target->ptx;
@@ -124,30 +121,30 @@ static void check_target(struct lower *l)
         return; /* cpu, sim, cuda */
     if (t.suffix ? t.number == own.number && t.suffix == own.suffix : own.number >= t.number)
         return;
-    lower_error(l, l->kernel->loc, "`%s` is for %s%s; this is %s", l->kernel->name, wanted,
-                t.suffix ? "" : " and later", l->target->name);
+    plan_error(l, l->kernel->loc, "`%s` is for %s%s; this is %s", l->kernel->name, wanted,
+               t.suffix ? "" : " and later", l->target->name);
     diag_note(l->diag, l->kernel->loc, "its `target(%s)` names that GPU", wanted);
 }
 
-bool limits_of_kernel(struct lower *l)
+bool plan_limits_of_kernel(struct layouts *l)
 {
     const struct kernel *k = l->kernel;
     check_target(l);
     check_grid(l);
     if (kernel_uses_roles(k))
-        lower_error(
+        plan_error(
             l, k->loc,
             "`%s` has roles, mbarriers or tensor copies, which are not compiled for GPUs yet",
             k->name);
-    if (!lower_has(l, TARGET_BYTE_FLOATS))
+    if (!target_has(l->target, TARGET_BYTE_FLOATS))
         stmt_walk(k->body, refuse_statement, l);
-    return !l->failed && limits_of_shared(l);
+    return !l->failed && plan_limits_of_shared(l);
 }
 
-void limits_ragged(struct lower *l, struct loc loc, const char *what)
+void plan_limits_ragged(struct layouts *l, struct loc loc, const char *what)
 {
-    lower_error(l, loc, "%s needs a number of threads that is a multiple of %d: this block has %d",
-                what, WARP_LANES, l->threads);
+    plan_error(l, loc, "%s needs a number of threads that is a multiple of %d: this block has %d",
+               what, WARP_LANES, l->threads);
     diag_note(l->diag, loc,
               "write it element by element, each thread its own, as in `Out[i] = …`; or take %d "
               "threads, with a condition that keeps those past the first %d from work of their own",
@@ -156,7 +153,7 @@ void limits_ragged(struct lower *l, struct loc loc, const char *what)
 
 /* --- local memory --- */
 
-void limits_of_local(struct lower *l, const struct sym *const *arrays, size_t count)
+void plan_limits_of_local(struct layouts *l, const struct sym *const *arrays, size_t count)
 {
     int64_t all = 0;
     for (size_t i = 0; i < count; i++)
@@ -164,9 +161,9 @@ void limits_of_local(struct lower *l, const struct sym *const *arrays, size_t co
     if (all <= GPU_LOCAL_BYTES || l->failed)
         return;
     l->out->excess = LOWER_MUCH_LOCAL;
-    lower_error(l, arrays[count - 1]->loc,
-                "the arrays of `%s` take %lld bytes of memory a thread, and a thread has %d",
-                l->kernel->name, (long long)all, GPU_LOCAL_BYTES);
+    plan_error(l, arrays[count - 1]->loc,
+               "the arrays of `%s` take %lld bytes of memory a thread, and a thread has %d",
+               l->kernel->name, (long long)all, GPU_LOCAL_BYTES);
     for (size_t i = 0; i < count; i++)
         note_bytes(l, arrays[i]);
     diag_note(l->diag, LOC_NONE,
@@ -176,19 +173,19 @@ void limits_of_local(struct lower *l, const struct sym *const *arrays, size_t co
 
 /* --- code ---
  *
- * What a thread does with a tile is written out for each of its elements. So much that assembling
- * takes minutes is a mistake, or wants a loop in the program.
+ * Operations on a tile are written out for each element of a thread. A kernel that takes minutes to assemble has a
+ * mistake, or should have a loop.
  */
 
 enum { MOST_WORDS = 4096, MOST_PRODUCTS = 16384, WORD_BYTES = 4 };
 
 struct code {
-    struct lower *l;
+    struct layouts *l;
     bool own;                /* the statement's tiles: each thread has all of their elements */
     const struct sym *array; /* at tile level: the small array that it sets, or NULL */
 };
 
-/* `reg` forgotten, more often than an array of a thread meant. Whether that was said. */
+/* Notes that `reg` may be missing, which is more likely than an array of a thread. Returns whether it did. */
 static bool note_no_reg(const struct code *x)
 {
     if (x->array)
@@ -202,13 +199,13 @@ static bool note_no_reg(const struct code *x)
 static void refuse_elements(const struct code *x, const struct type *t, struct loc loc,
                             int64_t each, int64_t most)
 {
-    struct lower *l = x->l;
+    struct layouts *l = x->l;
     bool all = each == type_elements(t);
     l->out->excess = LOWER_MUCH_CODE;
-    lower_error(l, loc,
-                "%s is %lld elements for each of %d threads, with code for each element: %lld are "
-                "the most",
-                type_text(l->arena, t), (long long)each, l->threads, (long long)most);
+    plan_error(l, loc,
+               "%s is %lld elements for each of %d threads, with code for each element: %lld are "
+               "the most",
+               type_text(l->arena, t), (long long)each, l->threads, (long long)most);
     if (note_no_reg(x))
         return;
     diag_note(l->diag, loc,
@@ -218,10 +215,10 @@ static void refuse_elements(const struct code *x, const struct type *t, struct l
 
 static void check_elements(const struct code *x, const struct type *t, struct loc loc, bool own)
 {
-    struct lower *l = x->l;
+    struct layouts *l = x->l;
     int64_t bytes = t->dtype == DT_BOOL ? WORD_BYTES : (int64_t)dtype_size(t->dtype);
     int64_t each = type_elements(t), most = MOST_WORDS * WORD_BYTES / bytes;
-    if (t->rank == 0 || l->failed || (!own && lower_ragged_block(l)))
+    if (t->rank == 0 || l->failed || (!own && plan_ragged_block(l)))
         return;
     if (!own)
         each = (each + l->threads - 1) / l->threads;
@@ -232,14 +229,14 @@ static void check_elements(const struct code *x, const struct type *t, struct lo
 static void refuse_products(const struct code *x, const struct expr *e, int64_t count,
                             const char *what)
 {
-    struct lower *l = x->l;
+    struct layouts *l = x->l;
     const struct expr *a = e->args[0], *b = e->args[1];
     l->out->excess = LOWER_MUCH_CODE;
-    lower_error(l, e->loc,
-                "`dot` of %s and %s is %lld %s for each of %d threads, all written out: %d are the "
-                "most",
-                type_text(l->arena, &a->type), type_text(l->arena, &b->type), (long long)count,
-                what, l->threads, MOST_PRODUCTS);
+    plan_error(l, e->loc,
+               "`dot` of %s and %s is %lld %s for each of %d threads, all written out: %d are the "
+               "most",
+               type_text(l->arena, &a->type), type_text(l->arena, &b->type), (long long)count, what,
+               l->threads, MOST_PRODUCTS);
     if (note_no_reg(x))
         return;
     diag_note(l->diag, e->loc, "take k = %lld in slices, in a loop that adds up their products%s",
@@ -248,22 +245,22 @@ static void refuse_products(const struct code *x, const struct expr *e, int64_t 
 }
 
 /* The sum is held from the first product to the last. */
-static void check_sum(struct lower *l, const struct expr *e, int64_t sums)
+static void check_sum(struct layouts *l, const struct expr *e, int64_t sums)
 {
     int64_t words = tile_registers(e->type.dtype, sums);
     if (words <= l->target->register_limit)
         return;
     l->out->excess = LOWER_MANY_REGISTERS;
-    lower_error(l, e->loc,
-                "the sum of this `dot` takes %lld registers of each of %d threads, and a thread "
-                "has %d",
-                (long long)words, l->threads, l->target->register_limit);
+    plan_error(l, e->loc,
+               "the sum of this `dot` takes %lld registers of each of %d threads, and a thread "
+               "has %d",
+               (long long)words, l->threads, l->target->register_limit);
     diag_note(l->diag, e->loc, "take smaller tiles, or more warps: each then holds less of it");
 }
 
 static void check_product(const struct code *x, const struct expr *e)
 {
-    struct lower *l = x->l;
+    struct layouts *l = x->l;
     const struct dot_plan *p = plan_dot(l, e);
     if (!p || l->failed)
         return;
@@ -281,9 +278,9 @@ static void check_node(void *user, struct expr **at)
 {
     struct code *x = user;
     const struct expr *e = *at;
-    struct lower *l = x->l;
+    struct layouts *l = x->l;
     if (e->type.rank == 0) {
-        if (op_table[e->op].class == CLASS_REDUCE && expr_of_thread(l, e->args[0]))
+        if (op_table[e->op].class == CLASS_REDUCE && plan_of_thread(l, e->args[0]))
             check_elements(x, &e->args[0]->type, e->args[0]->loc, true);
         return;
     }
@@ -313,7 +310,7 @@ static void check_statement(void *user, struct stmt *s)
     stmt_own_expressions(s, check_node, &x);
 }
 
-bool limits_of_code(struct lower *l)
+bool plan_limits_of_code(struct layouts *l)
 {
     stmt_walk(l->kernel->body, check_statement, l);
     return !l->failed;
@@ -334,14 +331,14 @@ struct life {
 };
 
 struct lives {
-    struct lower *l;
+    struct layouts *l;
     VEC(struct life) list;
-    struct map of;    /* symbol -> its index + 1 */
-    VEC(size_t) uses; /* indices, in the order of the uses */
+    struct pointer_map of; /* symbol -> its index + 1 */
+    VEC(size_t) uses;      /* indices, in the order of the uses */
     int now;
 };
 
-static int words_of(struct lower *l, const struct sym *s)
+static int words_of(struct layouts *l, const struct sym *s)
 {
     return (int)tile_registers(s->type.dtype, layout_in_extent(plan_symbol(l, s), AXIS_REG));
 }
@@ -350,7 +347,7 @@ static void touch(struct lives *x, const struct sym *s)
 {
     if (!s || s->storage != ST_REG)
         return;
-    size_t index = (size_t)(uintptr_t)map_get(&x->of, s);
+    size_t index = (size_t)(uintptr_t)pointer_map_get(&x->of, s);
     if (index) {
         x->list.data[index - 1].last = x->now;
         vec_push(x->l->arena, &x->uses, index - 1);
@@ -358,7 +355,7 @@ static void touch(struct lives *x, const struct sym *s)
     }
     struct life born = {.sym = s, .first = x->now, .last = x->now, .words = words_of(x->l, s)};
     vec_push(x->l->arena, &x->list, born);
-    map_put(x->l->arena, &x->of, s, (void *)(uintptr_t)x->list.count);
+    pointer_map_put(x->l->arena, &x->of, s, (void *)(uintptr_t)x->list.count);
 }
 
 static void touch_expr(void *user, struct expr **at)
@@ -423,7 +420,7 @@ static const int *words_held(struct lives *x)
 
 static void note_tiles(const struct lives *x, int at)
 {
-    struct lower *l = x->l;
+    struct layouts *l = x->l;
     for (size_t i = 0; i < x->list.count; i++) {
         const struct life *life = &x->list.data[i];
         if (holds(life, at) && life->words > 0)
@@ -433,7 +430,7 @@ static void note_tiles(const struct lives *x, int at)
     }
 }
 
-bool limits_of_registers(struct lower *l)
+bool plan_limits_of_registers(struct layouts *l)
 {
     struct lives x = {.l = l};
     int worst = 0, most = 0;
@@ -447,11 +444,39 @@ bool limits_of_registers(struct lower *l)
     if (most <= l->target->register_limit)
         return true;
     l->out->excess = LOWER_MANY_REGISTERS;
-    lower_error(l, l->kernel->loc,
-                "the register tiles of `%s` take %d registers a thread, and a thread has %d",
-                l->kernel->name, most, l->target->register_limit);
+    plan_error(l, l->kernel->loc,
+               "the register tiles of `%s` take %d registers a thread, and a thread has %d",
+               l->kernel->name, most, l->target->register_limit);
     note_tiles(&x, worst);
     diag_note(l->diag, l->kernel->loc,
               "more warps, or smaller tiles, leave each thread less to hold");
     return false;
+}
+
+/* ptxas (13.0) wants more blocks on a multiprocessor than is good for some kernels: for sm_100 and
+ * up it spills a little for one more; of a product by multiply-adds it then has too few registers
+ * to read the factors ahead (12 warps with 168 registers are faster than 16 with 128:
+ * docs/performance.md). Such a kernel, if it has registers to spare, says how many blocks are
+ * meant. Elsewhere, and for larger kernels, ptxas's own choice is the better one. A program that
+ * says resident(n) is not second-guessed. */
+void plan_ask_for_registers(struct layouts *l)
+{
+    enum { LARGE = 180, MOST_BLOCKS = 4, GRAIN = GPU_REGISTER_UNIT };
+    const struct lowered *out = l->out;
+    int64_t blocks = l->kernel->resident;
+    if (blocks < 0 && !kernel_thread_level(l->kernel) && out->registers > 0 &&
+        out->registers <= LARGE &&
+        (target_has(l->target, TARGET_ASKS_FOR_REGISTERS) || plan_multiplies_elements(l))) {
+        int64_t registers = (out->registers + GRAIN - 1) / GRAIN * GRAIN;
+        int64_t by_shared = l->target->shared_of_sm / (out->shared_bytes + GPU_SYSTEM_SHARED);
+        int64_t by_threads = l->target->threads_of_sm / l->threads;
+        blocks = l->target->registers / (registers * l->threads);
+        blocks = by_shared < blocks ? by_shared : blocks;
+        blocks = by_threads < blocks ? by_threads : blocks;
+        blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
+    }
+    struct ptx_limit limit = {
+        .directive = PTX_MINNCTAPERSM, .count = 1, .values = {(uint32_t)blocks}};
+    if (blocks > 0)
+        vec_push(l->arena, &l->out->function->limits, limit);
 }
