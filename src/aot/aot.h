@@ -6,6 +6,8 @@
  *   aot_family.c  families: the variant that a launch takes, from a table of sizes
  *   aot_header.c  NAME.h, with the parameters of each function
  *   aot_source.c  NAME.c: images, tables, functions
+ *   aot_needs.c   questions about what is built
+ *   aot_call.c, aot_text.c  pieces of C
  *   aot_cpu.c     programs of the CPU engine in NAME.c
  *   aot_module.*.in  the constant parts of both; aot_choice.c.in: that of families
  *

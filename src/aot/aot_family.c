@@ -8,14 +8,6 @@
 extern const unsigned char aot_choice_c[];
 extern const size_t aot_choice_c_length;
 
-size_t aot_rows_without(const struct aot_function *f, int param)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < f->rows.count; i++)
-        count += f->rows.data[i].is_static[param] || f->rows.data[i].absent[param];
-    return count;
-}
-
 void aot_choice(struct text *out, const struct aot_build *b)
 {
     int sizes = 1, order = 0;

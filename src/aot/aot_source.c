@@ -35,14 +35,6 @@ static void write_cubin(struct text *out, const struct aot_image *image, int ind
     text_add(out, "\n};\n");
 }
 
-int aot_target_index(const struct target *const *targets, const struct target *t)
-{
-    int i = 0;
-    while (targets[i] != t)
-        i++;
-    return i;
-}
-
 static void write_images(struct text *out, const struct aot_build *b,
                          const struct target *const *targets)
 {
@@ -157,59 +149,6 @@ static void write_tables(struct text *out, const struct aot_build *b,
                 target_count, b->images.count, b->versions.count, b->devices.count, most_rooms(b));
     if (aot_has_hopper(b))
         write_mosts(out, b);
-}
-
-/* --- parameters --- */
-
-void aot_scalars(struct text *out, const struct aot_function *f)
-{
-    for (int i = 0; i < f->param_count; i++)
-        if (!f->params[i].is_pointer)
-            text_printf(out, ", %s %s", aot_c_type(f->params[i].dtype), f->params[i].c_name);
-    text_add(out, ")\n{\n");
-    for (int i = 0; i < f->param_count; i++)
-        if (!f->params[i].is_pointer)
-            text_printf(out, "    (void)%s;\n", f->params[i].c_name);
-}
-
-void aot_call(struct text *out, const struct aot_function *f, const char *function, int index,
-              const char *first)
-{
-    text_printf(out, "%s_%d(%s", function, index, first);
-    for (int i = 0; i < f->param_count; i++)
-        if (!f->params[i].is_pointer)
-            text_printf(out, ", %s", f->params[i].c_name);
-    text_add(out, ")");
-}
-
-/* --- device.clusters --- */
-
-int aot_clusters_param(const struct aot_build *b, const struct aot_function *f)
-{
-    bool has = false;
-    for (size_t i = 0; i < f->rows.count; i++)
-        has = has || b->versions.data[f->rows.data[i].version].of_cluster[0];
-    for (int p = 0; p < f->param_count && has; p++)
-        if (f->params[p].device == DEVICE_CLUSTERS)
-            return p;
-    return -1;
-}
-
-bool aot_asks_clusters(const struct aot_build *b)
-{
-    bool asks = false;
-    for (size_t i = 0; i < b->functions.count; i++)
-        asks = asks || aot_clusters_param(b, &b->functions.data[i]) >= 0;
-    return asks;
-}
-
-void aot_take_clusters(struct text *out, const struct aot_build *b, const struct aot_function *f,
-                       const char *indent, const char *module, const char *version)
-{
-    int param = aot_clusters_param(b, f);
-    if (param >= 0)
-        text_printf(out, "%saot_values[%d] = (uint64_t)%s->clusters[%s];\n", indent, param, module,
-                    version);
 }
 
 /* --- the functions --- */

@@ -86,3 +86,10 @@ const char *text_shown(struct arena *a, const char *s, enum shown how)
     text_add_shown(&t, s, length, how);
     return t.data;
 }
+
+void text_add_json(struct text *t, const char *s)
+{
+    text_add_char(t, '"');
+    text_add_shown(t, s, strlen(s), SHOWN_JSON);
+    text_add_char(t, '"');
+}

@@ -89,13 +89,6 @@ void text_vprintf(struct text *t, const char *format, va_list args)
     t->data[t->length] = '\0';
 }
 
-void text_add_json(struct text *t, const char *s)
-{
-    text_add_char(t, '"');
-    text_add_shown(t, s, strlen(s), SHOWN_JSON);
-    text_add_char(t, '"');
-}
-
 /* --- numbers --- */
 
 enum { MOST_DIGITS = 17 };

@@ -2,12 +2,9 @@
  * look-up and a few additions. Instructions are in the order in which they first ran, so the
  * next event is mostly of the next instruction in that order. */
 #include "sim/sim_counters.h"
-#include "base/shown.h"
 
-#include "sim/sim_assembled.h"
 #include "sim/sim_groups.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -438,20 +435,11 @@ const struct sim_counted *sim_counters_all(const struct sim_counters *c, size_t 
 
 /* --- sums --- */
 
-/* The number of counters: struct sim_counts begins with them as one row, in the order of their
- * names. */
-enum { COUNTERS = offsetof(struct sim_counts, overlapped) / sizeof(int64_t) };
-
-static const int64_t *row_of(const struct sim_counts *n)
-{
-    return (const int64_t *)n;
-}
-
 static void add(struct sim_counts *sum, const struct sim_counts *n)
 {
     int64_t depth = sum->async_depth > n->async_depth ? sum->async_depth : n->async_depth;
-    for (int i = 0; i < COUNTERS; i++)
-        ((int64_t *)sum)[i] += row_of(n)[i];
+    for (int i = 0; i < SIM_COUNTER_COUNT; i++)
+        ((int64_t *)sum)[i] += sim_counts_row(n)[i];
     sum->async_depth = depth;
     sum->overlapped += n->overlapped;
     sum->async_overlap = sum->shared_loads ? sum->overlapped / sum->shared_loads : 0;
@@ -521,95 +509,4 @@ size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module 
     }
     *lines = all;
     return kept;
-}
-
-/* --- texts --- */
-
-/* The names of the counters, one after the other. */
-static const char words[] =
-#define X(name) #name "\0"
-    SIM_COUNTERS(X)
-#undef X
-    ;
-
-static const char *next_word(const char *word)
-{
-    return word + strlen(word) + 1;
-}
-
-static void json_counts(struct text *out, const struct sim_counts *n, bool zeros)
-{
-    const char *comma = "", *name = words;
-    for (int i = 0; i < COUNTERS; i++, name = next_word(name)) {
-        if (!zeros && row_of(n)[i] == 0)
-            continue;
-        text_printf(out, "%s\"%s\": %lld", comma, name, (long long)row_of(n)[i]);
-        comma = ", ";
-    }
-}
-
-void sim_counters_json(struct text *out, const struct sim_counters *c,
-                       const struct ptx_module *module, const struct sim_assembled *assembled)
-{
-    struct sim_counts total;
-    struct sim_line_counts *lines;
-    int64_t kinds[SIM_KIND_COUNT];
-    const char *comma = "";
-    sim_counters_total(c, &total);
-    sim_counters_kinds(c, kinds);
-    size_t count = sim_counters_lines(c, module, out->arena, &lines);
-    text_add(out, "{");
-    json_counts(out, &total, true);
-    text_add(out, ", \"instructions\": {");
-    for (int i = 0; i < SIM_KIND_COUNT; i++) {
-        if (kinds[i] == 0)
-            continue;
-        text_printf(out, "%s\"%s\": %lld", comma, sim_instruction_kinds[i], (long long)kinds[i]);
-        comma = ", ";
-    }
-    text_add(out, "}, \"lines\": [");
-    for (size_t i = 0; i < count; i++) {
-        text_add(out, i ? ", {\"file\": " : "{\"file\": ");
-        text_add_json(out, lines[i].file);
-        text_printf(out, ", \"line\": %u, ", lines[i].line);
-        json_counts(out, &lines[i].counts, false);
-        text_add(out, "}");
-    }
-    text_add(out, "]");
-    if (assembled) {
-        text_add(out, ", \"as_assembled\": ");
-        sim_assembled_json(out, assembled);
-    }
-    text_add(out, "}");
-}
-
-void sim_counters_table(struct text *out, const struct sim_counters *c,
-                        const struct ptx_module *module, const char *const *what)
-{
-    struct sim_counts total;
-    struct sim_line_counts *lines;
-    int64_t kinds[SIM_KIND_COUNT];
-    sim_counters_total(c, &total);
-    sim_counters_kinds(c, kinds);
-    size_t count = sim_counters_lines(c, module, out->arena, &lines);
-    const char *name = words;
-    for (int i = 0; i < COUNTERS; i++, name = next_word(name))
-        if (row_of(&total)[i] != 0)
-            text_printf(out, "%-24s %14lld  %s\n", name, (long long)row_of(&total)[i], what[i]);
-    text_add(out, "\nwarp instructions by kind\n");
-    for (int i = 0; i < SIM_KIND_COUNT; i++)
-        if (kinds[i])
-            text_printf(out, "  %-22s %14lld\n", sim_instruction_kinds[i], (long long)kinds[i]);
-    text_printf(out, "\n%-24s %12s %11s %9s %10s %9s %9s\n", "line", "instructions", "wavefronts",
-                "ideal", "sectors", "requests", "async B");
-    for (size_t i = 0; i < count; i++) {
-        const struct sim_counts *n = &lines[i].counts;
-        const char *place = arena_printf(
-            out->arena, "%s:%u", text_shown(out->arena, text_base_name(lines[i].file), SHOWN_LINE),
-            lines[i].line);
-        text_printf(out, "%-24s %12lld %11lld %9lld %10lld %9lld %9lld\n", place,
-                    (long long)n->warp_instructions, (long long)n->shared_wavefronts,
-                    (long long)n->shared_wavefronts_ideal, (long long)n->global_sectors,
-                    (long long)n->global_requests, (long long)n->async_bytes);
-    }
 }

@@ -8,6 +8,8 @@
 #include "sim/sim_merge.h"
 #include "sim/sim_traffic.h"
 
+#include <stddef.h>
+
 /* Counters of accesses to shared and global memory. */
 #define SIM_ACCESS_COUNTERS(X)                                                                     \
     X(shared_loads)                                                                                \
@@ -44,6 +46,12 @@ struct sim_counts {
 #undef X
     int64_t overlapped; /* async_overlap times shared_loads */
 };
+/* struct sim_counts begins with the counters as one row, in the order of their names. */
+enum { SIM_COUNTER_COUNT = offsetof(struct sim_counts, overlapped) / sizeof(int64_t) };
+static inline const int64_t *sim_counts_row(const struct sim_counts *n)
+{
+    return (const int64_t *)n;
+}
 
 /* The kinds of instructions, for the sum by kind. */
 #define SIM_INSTRUCTION_KINDS(X)                                                                   \

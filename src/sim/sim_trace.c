@@ -90,12 +90,6 @@ static void place_shared(struct sim_trace *t)
                                             .at = (uint32_t)t->allocated.data[i].address}));
 }
 
-struct trace_memory *sim_trace_array_at(const struct sim_trace *t, uint64_t address)
-{
-    const struct number_entry *e = number_map_find(&t->array_of, address >> SIM_OFFSET_BITS);
-    return e ? &t->arrays.data[e->value - 1] : NULL;
-}
-
 static bool trace_address(const struct sim_trace *t, enum sim_space space, uint64_t address,
                           uint32_t *at)
 {
@@ -141,47 +135,6 @@ static bool see_block(void *user, const struct sim_block_event *event)
 }
 
 /* --- events --- */
-
-/* Returns the event's number, or TRACE_NO_EVENT if it is not kept. */
-static uint32_t add_event(struct sim_trace *t, const struct trace_event *e, int site)
-{
-    t->total++;
-    if (t->time < t->settings.from)
-        return TRACE_NO_EVENT;
-    if (site < 0 || (int64_t)t->events.count >= t->settings.most || t->time > UINT32_MAX) {
-        t->truncated = true;
-        return TRACE_NO_EVENT;
-    }
-    vec_push(t->arena, &t->events, *e);
-    struct trace_event *kept = &t->events.data[t->events.count - 1];
-    kept->time = (uint32_t)t->time;
-    kept->site = (uint16_t)site;
-    return (uint32_t)t->events.count - 1;
-}
-
-/* Makes the arithmetic of a warp so far into an event. */
-static void flush(struct sim_trace *t, int warp)
-{
-    struct trace_pending *p = &t->warp.data[warp].pending;
-    if (!p->instructions)
-        return;
-    struct trace_event e = {.mask = p->mask,
-                            .base = (uint32_t)p->flops,
-                            .stride = (int32_t)p->instructions,
-                            .warp = (uint16_t)warp,
-                            .kind = p->kind,
-                            .from = p->from};
-    p->instructions = 0;
-    add_event(t, &e, p->site);
-}
-
-uint32_t sim_trace_add_event(struct sim_trace *t, int warp, const struct trace_event *e, int site)
-{
-    struct trace_event own = *e;
-    flush(t, warp);
-    own.warp = (uint16_t)warp;
-    return add_event(t, &own, site);
-}
 
 /* Adds an event of an instruction that does not access memory. */
 static uint32_t add_plain(struct sim_trace *t, const struct sim_place *at, struct trace_event e)
@@ -374,7 +327,7 @@ static bool see_access(void *user, const struct sim_access *a)
         !a->mask || !find_addresses(t, a, &e))
         return true;
     if (a->kind != SIM_READ)
-        flush(t, a->at.warp);
+        sim_trace_flush(t, a->at.warp);
     if (a->kind != SIM_READ && a->space == SIM_GLOBAL)
         sim_trace_array_at(t, a->address[__builtin_ctz(a->mask)])->written = true;
     e.flags |=
@@ -383,7 +336,7 @@ static bool see_access(void *user, const struct sim_access *a)
                   (a->kind == SIM_READ && a->undefined && a->undefined->any ? TRACE_UNDEFINED : 0));
     find_cost(a, &e);
     int site = sim_trace_site(t, &a->at, true, a->space, a->bytes, e.base, (enum trace_kind)e.kind);
-    uint32_t event = add_event(t, &e, site), row;
+    uint32_t event = sim_trace_put_event(t, &e, site), row;
     if (event == TRACE_NO_EVENT)
         return true;
     keep_values(t, a, event);
@@ -514,7 +467,7 @@ static void compute(struct sim_trace *t, const struct sim_step *step, enum trace
     t->flops += flops;
     if (!same || p->flops + flops > UINT32_MAX) {
         int site = sim_trace_site(t, at, false, SIM_GLOBAL, 0, 0, kind);
-        flush(t, at->warp);
+        sim_trace_flush(t, at->warp);
         *p = (struct trace_pending){.line = line, .mask = step->mask, .kind = (uint8_t)kind};
         p->site = (uint16_t)(site < 0 ? 0 : site);
         p->from = (uint32_t)t->time;
@@ -614,7 +567,7 @@ static bool see_ended(void *user)
     struct sim_trace *t = user;
     settle_late(t);
     for (size_t i = 0; i < t->warp.count; i++)
-        flush(t, (int)i);
+        sim_trace_flush(t, (int)i);
     return true;
 }
 

@@ -257,9 +257,14 @@ void sim_trace_note_writers(struct sim_trace *t, const struct sim_access *a, uin
 const struct trace_writer *sim_trace_writer_of(const struct sim_trace *t, uint32_t event,
                                                uint32_t at, int *lane);
 
-/* sim_trace.c: returns the array at an address of global memory; NULL: it is not in the trace. */
+/* sim_trace_events.c: returns the array at an address of global memory; NULL: it is not in the trace. */
 struct trace_memory *sim_trace_array_at(const struct sim_trace *t, uint64_t address);
-/* Returns the event's number, or TRACE_NO_EVENT if it is not kept. */
+/* Adds an event of a warp whose arithmetic so far is one. Returns its number, or TRACE_NO_EVENT if
+ * it is not kept. */
+uint32_t sim_trace_put_event(struct sim_trace *t, const struct trace_event *e, int site);
+/* Makes the arithmetic of a warp so far into an event. */
+void sim_trace_flush(struct sim_trace *t, int warp);
+/* Does both. */
 uint32_t sim_trace_add_event(struct sim_trace *t, int warp, const struct trace_event *e, int site);
 
 #endif

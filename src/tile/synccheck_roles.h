@@ -1,11 +1,13 @@
 /* The static synchronisation check of kernels with roles, mbarriers and work in the background.
  * Private to synccheck_roles*.c.
  *
- *   synccheck_roles.c         chooses trip counts and undecided conditions, runs every choice
+ *   synccheck_roles.c         runs every combination of choices
+ *   synccheck_roles_choices.c trip counts and undecided conditions of a run, its findings
  *   synccheck_roles_trace.c   control flow of a role -> its trace, for one choice
  *   synccheck_roles_emit.c    a statement -> steps of the trace; sums and factors of products
  *   synccheck_roles_memo.c    results of statements, which loops repeat
  *   synccheck_roles_run.c     runs the traces against each other
+ *   synccheck_roles_clock.c   clocks of roles
  *   synccheck_roles_barrier.c mbarriers: phases, arrivals, bytes
  *   synccheck_roles_cluster.c blocks of a cluster: their beginnings, ends and barrier
  *   synccheck_roles_report.c  findings -> diagnostics
@@ -187,7 +189,7 @@ struct roles_check {
     struct role_memo *memos[ROLE_BUCKETS]; /* see synccheck_roles_memo.c */
 };
 
-/* synccheck_roles.c */
+/* synccheck_roles_choices.c */
 /* Returns the number of rounds that the loop makes in this run, if the facts leave it open. */
 int sync_choose_trips(struct roles_check *r, const struct stmt *loop);
 /* Returns whether a condition of an `if` holds in this run. */
@@ -326,6 +328,10 @@ static inline struct role_tile *role_tile_at(const struct roles_run *u, int bloc
 
 /* synccheck_roles_run.c */
 void sync_run_traces(struct roles_check *r);
+
+/* synccheck_roles_clock.c */
+/* Components of a clock that a processor joins at once; the number of components is a multiple. */
+enum { CLOCK_PART = 4 };
 const struct role_step *sync_role_next_step(const struct roles_run *u, const struct role_group *g);
 /* Copies to `to` what an agent of the group releases: all that its threads did before. */
 void sync_role_release(const struct roles_run *u, const struct role_group *g, bool thread, int *to);
