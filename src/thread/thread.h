@@ -73,7 +73,7 @@ static inline bool thread_same_type(struct thread_type a, struct thread_type b)
 }
 
 struct thread_value {
-    const char *name; /* without its % */
+    const char *name; /* without its %; NULL: its number is its name */
     struct thread_type type;
     struct loc where;
     uint32_t number;  /* of the function's values */

@@ -26,38 +26,16 @@ void thread_build_start(struct thread_builder *b, struct arena *a, const char *n
     b->turn = &thread_outside;
 }
 
-/* A value and what belongs to most of them, in one piece of memory: a piece for each took most of the time. */
-struct value_piece {
-    struct thread_value value;
-    struct thread_value *as_result; /* the only element of an operation's list */
-    char name[12];
-};
-
-/* Writes `_` and the number at the end of `name`; returns where it begins. */
-static const char *name_of_number(char name[12], uint32_t number)
+static void start_value(struct thread_builder *b, struct thread_value *v, struct thread_type type)
 {
-    size_t at = 12;
-    name[--at] = '\0';
-    do
-        name[--at] = (char)('0' + number % 10);
-    while (number /= 10);
-    name[--at] = '_';
-    return &name[at];
-}
-
-static struct value_piece *new_value(struct thread_builder *b, struct thread_type type)
-{
-    struct value_piece *piece = arena_room(b->arena, sizeof *piece);
-    piece->value =
-        (struct thread_value){.type = type, .where = b->where, .number = b->function->values++};
-    piece->value.name = name_of_number(piece->name, piece->value.number);
-    piece->as_result = &piece->value;
-    return piece;
+    *v = (struct thread_value){.type = type, .where = b->where, .number = b->function->values++};
 }
 
 struct thread_value *thread_new_value(struct thread_builder *b, struct thread_type type)
 {
-    return &new_value(b, type)->value;
+    struct thread_value *v = arena_room(b->arena, sizeof *v);
+    start_value(b, v, type);
+    return v;
 }
 
 struct thread_object *thread_new_object(struct thread_builder *b, const char *name,
@@ -213,6 +191,14 @@ static bool serves(const struct thread_builder *b, const struct thread_made *mad
            thread_same_operation(made->operation, o);
 }
 
+/* An operation and what belongs to most of them, in one piece of memory: a piece for each took most of the time. */
+struct operation_piece {
+    struct thread_operation operation;
+    struct thread_value *result; /* the only element of the operation's list */
+    struct thread_value value;
+    struct thread_operand operands[];
+};
+
 struct thread_value *thread_add_typed(struct thread_builder *b, enum thread_opcode op,
                                       const enum dtype types[THREAD_TYPES],
                                       uint16_t count_of_result,
@@ -225,20 +211,28 @@ struct thread_value *thread_add_typed(struct thread_builder *b, enum thread_opco
     struct thread_made *made = count_of_result > 1 ? NULL : made_of(b, &wanted);
     if (made && serves(b, made, &wanted))
         return made->operation->results.data[0];
-    struct thread_operation *o = thread_add_control(b, op);
-    memcpy(o->types, types, sizeof o->types);
-    o->operands.data = arena_copy(b->arena, operands, count * sizeof *operands);
-    o->operands.count = o->operands.capacity = count;
+    struct operation_piece *piece =
+        arena_room(b->arena, sizeof *piece + count * sizeof *piece->operands);
+    struct thread_operation *o = &piece->operation;
+    *o = wanted;
+    o->where = b->where;
+    o->turn = b->turn;
+    o->operands.data = piece->operands;
+    o->operands.capacity = count;
+    for (size_t i = 0; i < count; i++)
+        piece->operands[i] = operands[i];
+    vec_push(b->arena, &b->region->operations, o);
     for (const char *kind = thread_op_table[op].results; *kind; kind++) {
         struct thread_type type = thread_result_type(o, *kind);
         if (count_of_result)
             type.count = count_of_result;
-        struct value_piece *result = new_value(b, type);
         if (o->results.count > 0) {
-            vec_push(b->arena, &o->results, &result->value);
+            vec_push(b->arena, &o->results, thread_new_value(b, type));
             continue;
         }
-        o->results.data = &result->as_result;
+        start_value(b, &piece->value, type);
+        piece->result = &piece->value;
+        o->results.data = &piece->result;
         o->results.count = o->results.capacity = 1;
     }
     if (o->results.count == 0)

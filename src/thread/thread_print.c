@@ -21,11 +21,19 @@ static void indent(struct text *out, int depth)
         text_add(out, "    ");
 }
 
+static void print_value(struct text *out, const struct thread_value *v)
+{
+    if (v->name)
+        text_printf(out, "%%%s", v->name);
+    else
+        text_printf(out, "%%_%u", v->number);
+}
+
 static void print_element(struct text *out, const struct thread_operand *o)
 {
     text_printf(out, "%s[", o->object->name);
     if (o->value)
-        text_printf(out, "%%%s", o->value->name);
+        print_value(out, o->value);
     if (o->value && o->integer != 0)
         text_printf(out, " + %" PRId64, o->integer);
     else if (!o->value)
@@ -58,7 +66,7 @@ static void print_text(struct text *out, const char *text)
 static void print_operand(struct text *out, const struct thread_operand *o)
 {
     switch (o->kind) {
-    case THREAD_VALUE: text_printf(out, "%%%s", o->value->name); break;
+    case THREAD_VALUE: print_value(out, o->value); break;
     case THREAD_INTEGER: text_printf(out, "%" PRId64, o->integer); break;
     case THREAD_FLOAT: print_float(out, o->real); break;
     case THREAD_ELEMENT: print_element(out, o); break;
@@ -81,7 +89,9 @@ static void print_arguments(struct text *out, const struct thread_operation *o)
         text_printf(out, " unroll %u", o->unroll);
     text_add(out, " (");
     for (size_t i = 0; i < r->arguments.count; i++) {
-        text_printf(out, "%s%%%s: ", i ? ", " : "", r->arguments.data[i]->name);
+        text_add(out, i ? ", " : "");
+        print_value(out, r->arguments.data[i]);
+        text_add(out, ": ");
         thread_type_print(out, r->arguments.data[i]->type);
         text_add(out, " = ");
         print_operand(out, &o->operands.data[i]);
@@ -109,8 +119,10 @@ static void print_operation(struct text *out, const struct thread_operation *o, 
 {
     const struct thread_op_info *info = &thread_op_table[o->op];
     indent(out, depth);
-    for (size_t i = 0; i < o->results.count; i++)
-        text_printf(out, "%s%%%s", i ? ", " : "", o->results.data[i]->name);
+    for (size_t i = 0; i < o->results.count; i++) {
+        text_add(out, i ? ", " : "");
+        print_value(out, o->results.data[i]);
+    }
     if (o->results.count)
         text_add(out, " = ");
     text_add(out, info->text);
@@ -175,7 +187,8 @@ void thread_print(struct text *out, const struct thread_function *f)
     for (size_t i = 0; i < f->parameters.count; i++) {
         text_add(out, i ? ", " : "");
         thread_type_print(out, f->parameters.data[i]->type);
-        text_printf(out, " %%%s", f->parameters.data[i]->name);
+        text_add_char(out, ' ');
+        print_value(out, f->parameters.data[i]);
         if (f->parameters.data[i]->divisor)
             text_printf(out, " multiple %u", f->parameters.data[i]->divisor);
     }

@@ -20,15 +20,20 @@ struct copying {
     uint32_t copy;
 };
 
+static void note_name(struct unrolling *u, const struct thread_value *v)
+{
+    if (v->name)
+        name_table_entry(&u->names, v->name, strlen(v->name));
+}
+
 static void note_names(struct unrolling *u, const struct thread_region *r)
 {
     for (size_t i = 0; i < r->arguments.count; i++)
-        name_table_entry(&u->names, r->arguments.data[i]->name, strlen(r->arguments.data[i]->name));
+        note_name(u, r->arguments.data[i]);
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
         for (size_t j = 0; j < op->results.count; j++)
-            name_table_entry(&u->names, op->results.data[j]->name,
-                             strlen(op->results.data[j]->name));
+            note_name(u, op->results.data[j]);
         for (size_t j = 0; j < op->regions.count; j++)
             note_names(u, op->regions.data[j]);
     }
@@ -48,7 +53,8 @@ static struct thread_value *copy_value(struct copying *c, const struct thread_va
 {
     struct thread_value *new = arena_new(c->u->arena, struct thread_value);
     *new = *v;
-    new->name = new_name(c->u, v->name, c->copy);
+    if (v->name)
+        new->name = new_name(c->u, v->name, c->copy);
     new->number = c->u->function->values++;
     c->new[v->number] = new;
     return new;
@@ -164,8 +170,7 @@ void thread_unroll(struct arena *a, struct thread_function *f)
     struct unrolling u = {.arena = a, .function = f};
     name_table_init(&u.names, a);
     for (size_t i = 0; i < f->parameters.count; i++)
-        name_table_entry(&u.names, f->parameters.data[i]->name,
-                         strlen(f->parameters.data[i]->name));
+        note_name(&u, f->parameters.data[i]);
     note_names(&u, f->body);
     unroll_region(&u, f->body);
 }
