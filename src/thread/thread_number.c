@@ -188,11 +188,14 @@ static bool same_operand(const struct thread_operand *a, const struct thread_ope
 
 bool thread_same_operation(const struct thread_operation *a, const struct thread_operation *b)
 {
-    if (a->op != b->op || a->operands.count != b->operands.count ||
-        memcmp(a->types, b->types, sizeof(enum dtype) * (size_t)thread_op_table[a->op].types) != 0)
+    const struct thread_operand *o = a->operands.data, *p = b->operands.data;
+    if (a->op != b->op || a->operands.count != b->operands.count)
         return false;
-    for (size_t i = 0; i < a->operands.count; i++)
-        if (!same_operand(&a->operands.data[i], &b->operands.data[i]))
+    for (int i = 0; i < thread_op_table[a->op].types; i++)
+        if (a->types[i] != b->types[i])
+            return false;
+    for (size_t left = a->operands.count; left > 0; left--)
+        if (!same_operand(o++, p++))
             return false;
     return true;
 }
@@ -200,11 +203,10 @@ bool thread_same_operation(const struct thread_operation *a, const struct thread
 uint32_t thread_hash_operation(const struct thread_operation *op)
 {
     uint32_t hash = (uint32_t)op->op * 31 + (uint32_t)op->types[0];
-    for (size_t i = 0; i < op->operands.count; i++) {
-        const struct thread_operand *o = &op->operands.data[i];
+    const struct thread_operand *o = op->operands.data;
+    for (size_t left = op->operands.count; left > 0; left--, o++)
         hash = hash * 31 + (o->value ? o->value->number : 0) +
-               (o->kind == THREAD_FLOAT || o->kind == THREAD_TEXT ? 0 : (uint32_t)o->integer);
-    }
+               (o->kind == THREAD_TEXT ? 0 : (uint32_t)o->integer);
     return hash ^ hash >> 15;
 }
 
