@@ -2,6 +2,8 @@
  * accesses of products (PTX ISA, wgmma.fence). */
 #include "thread/thread.h"
 
+#include <string.h>
+
 static bool is_product(enum thread_opcode op)
 {
     return op == THREAD_PRODUCT || op == THREAD_PRODUCT_FROM;
@@ -31,25 +33,23 @@ static bool accesses_factors(const struct thread_operation *op)
 static void fence_region(struct arena *a, struct thread_region *r)
 {
     bool fenced = false;
-    size_t count = r->operations.count;
-    struct thread_operation **from = r->operations.data;
-    r->operations.data = NULL;
-    r->operations.count = r->operations.capacity = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct thread_operation *op = from[i];
+    for (size_t i = 0; i < r->operations.count; i++) {
+        struct thread_operation *op = r->operations.data[i];
         for (size_t j = 0; j < op->regions.count; j++)
             fence_region(a, op->regions.data[j]);
         if (is_product(op->op) && !fenced) {
             struct thread_operation *fence = arena_new(a, struct thread_operation);
             fence->op = THREAD_PRODUCT_FENCE;
             fence->where = op->where;
-            vec_push(a, &r->operations, fence);
+            vec_push(a, &r->operations, op);
+            struct thread_operation **at = &r->operations.data[i++];
+            memmove(at + 1, at, (r->operations.count - i) * sizeof *at);
+            *at = fence;
         }
         if (is_product(op->op) || op->op == THREAD_PRODUCT_FENCE)
             fenced = true;
         else if (fenced && op->op != THREAD_PRODUCT_COMMIT && accesses_factors(op))
             fenced = false;
-        vec_push(a, &r->operations, op);
     }
 }
 

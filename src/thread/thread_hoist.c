@@ -52,12 +52,11 @@ static bool can_move(const struct hoisting *h, const struct thread_operation *op
 /* Returns the number of loops around the innermost operand. */
 static uint32_t depth_of_operands(const struct hoisting *h, const struct thread_operation *op)
 {
+    const struct thread_operand *o = op->operands.data;
     uint32_t depth = 0;
-    for (size_t i = 0; i < op->operands.count; i++) {
-        const struct thread_value *v = op->operands.data[i].value;
-        if (v && h->depth[v->number] > depth)
-            depth = h->depth[v->number];
-    }
+    for (size_t left = op->operands.count; left > 0; left--, o++)
+        if (o->value && h->depth[o->value->number] > depth)
+            depth = h->depth[o->value->number];
     return depth;
 }
 
@@ -74,9 +73,10 @@ struct loop_place {
 static struct thread_region *place_of(const struct hoisting *h, struct thread_operation *op,
                                       const struct loop_place *loop, uint32_t *depth)
 {
-    uint32_t least = depth_of_operands(h, op);
-    if (!loop || !can_move(h, op) || least >= loop->depth ||
-        (loop->branch && !thread_is_integer(op)))
+    if (!loop || !can_move(h, op) || (loop->branch && !thread_is_integer(op)))
+        return NULL;
+    const uint32_t least = depth_of_operands(h, op);
+    if (least >= loop->depth)
         return NULL;
     while (loop->outer && least < loop->outer->depth)
         loop = loop->outer;
@@ -101,18 +101,30 @@ static const struct loop_place *place_in(const struct hoisting *h,
 }
 
 static void hoist_region(struct hoisting *h, struct thread_region *r, uint32_t depth,
+                         const struct loop_place *loop);
+
+/* before: the region of the operation, so far */
+static void hoist_regions(struct hoisting *h, const struct thread_operation *op,
+                          struct thread_region *before, uint32_t depth,
+                          const struct loop_place *loop)
+{
+    struct loop_place inner = {before, op->turn, depth + 1, loop, false};
+    const struct loop_place *in = place_in(h, op, loop, &inner);
+    depth += op->op == THREAD_LOOP;
+    for (size_t i = 0; i < op->regions.count; i++) {
+        define_arguments(h, op->regions.data[i], depth);
+        hoist_region(h, op->regions.data[i], depth, in);
+    }
+}
+
+static void hoist_region(struct hoisting *h, struct thread_region *r, uint32_t depth,
                          const struct loop_place *loop)
 {
     struct thread_region kept = {0};
     for (size_t i = 0; i < r->operations.count; i++) {
         struct thread_operation *op = r->operations.data[i];
-        struct loop_place inner = {&kept, op->turn, depth + 1, loop, false};
-        const struct loop_place *in = place_in(h, op, loop, &inner);
-        const bool loops = op->op == THREAD_LOOP;
-        for (size_t j = 0; j < op->regions.count; j++) {
-            define_arguments(h, op->regions.data[j], depth + loops);
-            hoist_region(h, op->regions.data[j], depth + loops, in);
-        }
+        if (op->regions.count)
+            hoist_regions(h, op, &kept, depth, loop);
         uint32_t defined = depth;
         struct thread_region *to = place_of(h, op, loop, &defined);
         for (size_t j = 0; j < op->results.count; j++)

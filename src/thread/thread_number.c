@@ -63,11 +63,12 @@ static bool takes_known(const struct thread_operation *op, size_t i)
            (i < strlen(pattern) && pattern[i] == 'q');
 }
 
+/* Lets operand i, whose value has something in its place, be that. */
 static void replace(struct numbering *g, const struct thread_operation *op, size_t i)
 {
     struct thread_operand *o = &op->operands.data[i];
-    const struct thread_operand *new = o->value ? g->instead[o->value->number] : NULL;
-    if (!new || (new->kind != THREAD_VALUE && o->kind == THREAD_VALUE && !takes_constant(op, i)))
+    const struct thread_operand *new = g->instead[o->value->number];
+    if (new->kind != THREAD_VALUE && o->kind == THREAD_VALUE && !takes_constant(op, i))
         return;
     if (new->kind != THREAD_VALUE && o->value->type.dtype == DT_BOOL && !takes_known(op, i))
         return;
@@ -388,8 +389,10 @@ static void number_region(struct numbering *g, struct thread_region *r)
     const size_t known = g->count, loads = g->guarded.count;
     for (size_t i = 0; i < r->operations.count; i++) {
         struct thread_operation *op = r->operations.data[i];
-        for (size_t j = 0; j < op->operands.count; j++)
-            replace(g, op, j);
+        const struct thread_operand *o = op->operands.data;
+        for (size_t j = 0; j < op->operands.count; j++, o++)
+            if (o->value && g->instead[o->value->number])
+                replace(g, op, j);
         if (number_operation(g, op))
             continue;
         r->operations.data[left++] = op;

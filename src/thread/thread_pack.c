@@ -15,6 +15,7 @@ struct packing {
     const struct thread_operation **user; /* by number: an operation that uses it */
     bool *kept; /* by number: a group whose registers are written again, or a passed scalar */
     const struct thread_region *region;
+    size_t joins;
 };
 
 /* The elements of a group to be. */
@@ -48,6 +49,7 @@ static void note_region(struct packing *g, const struct thread_region *r)
             g->user[v->number] = op;
             g->kept[v->number] |= is_passed(op, j);
         }
+        g->joins += op->op == THREAD_JOIN;
         for (size_t j = 0; j < op->results.count; j++) {
             g->definitions[op->results.data[j]->number] = op;
             g->home[op->results.data[j]->number] = r;
@@ -383,5 +385,6 @@ void thread_pack(struct arena *a, struct thread_function *f)
     g.user = arena_array(a, const struct thread_operation *, values);
     g.kept = arena_array(a, bool, values);
     note_region(&g, f->body);
-    pack_region(&g, f->body);
+    if (g.joins)
+        pack_region(&g, f->body);
 }
