@@ -195,35 +195,29 @@ struct scalar *emit_elements(struct emit *m, const struct expr *e)
 /* --- atomics --- */
 
 /* Emits the atomic of one element. */
-static struct scalar change(struct emit *m, const struct expr *e, const struct scalar *index,
-                            const struct scalar *values)
+struct scalar emit_atomic_at(struct emit *m, const struct expr *e, const struct scalar *index,
+                             const struct scalar *values, struct scalar inside, bool wanted)
 {
     const struct sym *s = e->args[0]->sym;
     const enum dtype t = s->type.dtype;
-    struct thread_operand o[5] = {{0}, thread_integer(0), thread_integer(0)};
-    if (s->storage == ST_SHARED) {
-        o[0] = emit_shared_at(m, s, index);
-    } else {
-        o[0] = emit_base(m, s);
-        o[1] = emit_view_at(m, s, index).o;
-    }
+    const bool guarded = inside.o.kind == THREAD_VALUE;
+    struct scalar v = emit_constant(t, 0), none = v;
+    struct thread_operand o[5];
+    struct choice choice = {.outer = m->b.region};
+    if (!guarded && !inside.o.integer)
+        return none;
+    emit_memory_at(m, s, index, o);
     for (int i = 0; i + 1 < e->count; i++)
         o[3 + i] = values[i].o;
-    return (struct scalar){thread_use(thread_add_counted(&m->b, emit_atomic_opcode(e->op), t,
-                                                         DT_NONE, 0, o, (size_t)e->count + 2)),
-                           t};
-}
-
-struct scalar emit_atomic_at(struct emit *m, const struct expr *e, const struct scalar *index,
-                             const struct scalar *values, struct scalar inside)
-{
-    const enum dtype t = e->args[0]->sym->type.dtype;
-    if (inside.o.kind != THREAD_VALUE)
-        return inside.o.integer ? change(m, e, index, values) : emit_constant(t, 0);
-    const struct choice choice = emit_choice(m, inside);
-    struct scalar v, none = emit_constant(t, 0);
-    emit_choice_arm(m, &choice);
-    v = change(m, e, index, values);
+    if (guarded) {
+        choice = emit_choice(m, inside);
+        emit_choice_arm(m, &choice);
+    }
+    v.o = thread_use(thread_add_counted(&m->b, emit_atomic_opcode(e->op), t, DT_NONE, 0, o,
+                                        (size_t)e->count + 2));
+    m->b.region = guarded && !wanted ? choice.outer : m->b.region;
+    if (!guarded || !wanted)
+        return v;
     emit_choice_give(m, &v, 1);
     emit_choice_arm(m, &choice);
     emit_choice_give(m, &none, 1);
@@ -254,7 +248,7 @@ struct scalar *emit_atomic(struct emit *m, const struct expr *e)
         struct scalar inside = emit_element_of(m, &p, i, index), values[2];
         for (int k = 0; k + 1 < e->count; k++)
             values[k] = emit_as(m, args[k][i], t);
-        old[i] = emit_atomic_at(m, e, index, values, inside);
+        old[i] = emit_atomic_at(m, e, index, values, inside, true);
     }
     emit_at(m, before);
     return old;

@@ -206,6 +206,14 @@ static bool is_extent(const struct expr *index, const struct sym *s, int axis)
            expr_same(index, s->dims[axis]);
 }
 
+/* Returns start + at, in the order in which the index of an access is computed. */
+static struct scalar sum_of(struct emit *m, enum dtype t, struct scalar start, struct scalar thread,
+                            int64_t more)
+{
+    start = emit_op2(m, THREAD_ADD, t, emit_as(m, start, t), emit_as(m, thread, t));
+    return emit_op2(m, THREAD_ADD, t, start, emit_constant(t, more));
+}
+
 static struct scalar within(struct emit *m, enum dtype t, struct scalar start, struct scalar thread,
                             int64_t more, struct scalar extent, bool below_0)
 {
@@ -217,16 +225,15 @@ static struct scalar within(struct emit *m, enum dtype t, struct scalar start, s
         more += start.o.integer;
         start = emit_constant(t, 0);
     }
-    struct scalar at = emit_op2(m, THREAD_ADD, t, thread, emit_constant(t, more));
     if (known && !below_0)
-        return emit_op2(m, THREAD_LT, t, at, extent);
+        return emit_op2(m, THREAD_LT, t, sum_of(m, t, start, thread, more), extent);
     if (!below_0) {
         struct scalar end = emit_op2(m, THREAD_SUB, t, extent, thread);
         end = emit_op2(m, THREAD_ADD, t, end, emit_constant(t, -more));
         return emit_op2(m, THREAD_LT, t, start, end);
     }
-    at = emit_op2(m, THREAD_ADD, t, start, at);
-    return emit_op2(m, THREAD_LT, as, emit_as(m, at, as), emit_as(m, extent, as));
+    start = sum_of(m, t, start, thread, more);
+    return emit_op2(m, THREAD_LT, as, emit_as(m, start, as), emit_as(m, extent, as));
 }
 
 /* Returns whether start + at is within the axis. `at` is subtracted from the limit of the axis, so that a loop compares its
@@ -268,14 +275,6 @@ static struct scalar is_index(struct emit *m, const struct sym *s, int axis, str
     return emit_op2(m, THREAD_LT, t, index, emit_as(m, extent, t));
 }
 
-static struct scalar sum_of(struct emit *m, struct scalar start, struct coordinate at)
-{
-    const enum dtype t = start.dtype == DT_I32 ? DT_I32 : DT_I64;
-    start = emit_as(m, start, t);
-    start = emit_op2(m, THREAD_ADD, t, start, emit_as(m, at.thread, t));
-    return emit_op2(m, THREAD_ADD, t, start, emit_constant(t, at.more));
-}
-
 /* Finds the element of the access at the coordinates `at` of its tile. `inside` is true only in threads that move the element. */
 struct element emit_access_at(struct emit *m, const struct expr *e, const struct coordinate *at,
                               struct scalar mine, const struct scalar *gathered)
@@ -292,7 +291,10 @@ struct element emit_access_at(struct emit *m, const struct expr *e, const struct
         struct scalar start = kind == IX_GATHER && gathered ? gathered[i]
                               : kind == IX_GATHER ? emit_value_at(m, index->value, &at[axis], mine)
                                                   : emit_scalar(m, index->value);
-        x.index[i] = kind == IX_SLICE ? sum_of(m, start, at[axis]) : start;
+        x.index[i] = start;
+        if (kind == IX_SLICE)
+            x.index[i] = sum_of(m, start.dtype == DT_I32 ? DT_I32 : DT_I64, start, at[axis].thread,
+                                at[axis].more);
         if (kind == IX_SLICE && !index->inside)
             x.inside = both(m, x.inside, is_inside(m, e, i, start, at[axis], e->type.extent[axis]));
         if (kind == IX_GATHER)

@@ -207,56 +207,47 @@ static struct thread_operand base_of(struct emit *m, const struct sym *s)
     return s->storage == ST_ARRAY ? thread_use(emit_variable(m, s)->memory) : emit_base(m, s);
 }
 
-static struct scalar load_at(struct emit *m, const struct sym *s, const struct scalar *index,
-                             int count)
+size_t emit_memory_at(struct emit *m, const struct sym *s, const struct scalar *index,
+                      struct thread_operand place[3])
 {
-    const enum dtype t = s->type.dtype;
-    struct thread_operand v;
-    if (s->storage == ST_SHARED) {
-        struct thread_operand from = emit_shared_at(m, s, index);
-        v = thread_use(
-            thread_add_counted(&m->b, THREAD_LOAD_SHARED, t, DT_NONE, (uint16_t)count, &from, 1));
-    } else {
-        const struct thread_operand base = base_of(m, s);
-        const struct thread_operand from[] = {base, emit_view_at(m, s, index).o, thread_integer(0)};
-        const enum thread_opcode op = s->storage == ST_ARRAY ? THREAD_LOAD_LOCAL
-                                      : s->is_const          ? THREAD_LOAD_CONST
-                                                             : THREAD_LOAD;
-        v = thread_use(thread_add_counted(&m->b, op, t, DT_NONE, (uint16_t)count, from, 3));
-    }
-    return (struct scalar){v, t};
+    const bool shared = s->storage == ST_SHARED;
+    place[0] = shared ? emit_shared_at(m, s, index) : base_of(m, s);
+    place[1] = shared ? thread_integer(0) : emit_view_at(m, s, index).o;
+    place[2] = thread_integer(0);
+    return shared ? 1 : 3;
 }
 
-static void store_at(struct emit *m, const struct sym *s, const struct scalar *index,
-                     struct scalar value)
+static struct scalar load(struct emit *m, const struct sym *s, const struct thread_operand *from,
+                          size_t operands, int count)
 {
-    const enum dtype t = s->type.dtype;
-    if (s->storage == ST_SHARED) {
-        THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, emit_shared_at(m, s, index), value.o);
-    } else {
-        const struct thread_operand base = base_of(m, s);
-        THREAD_ADD_OP(&m->b, s->storage == ST_ARRAY ? THREAD_STORE_LOCAL : THREAD_STORE, t, DT_NONE,
-                      base, emit_view_at(m, s, index).o, thread_integer(0), value.o);
-    }
+    const enum thread_opcode op = s->storage == ST_SHARED  ? THREAD_LOAD_SHARED
+                                  : s->storage == ST_ARRAY ? THREAD_LOAD_LOCAL
+                                  : s->is_const            ? THREAD_LOAD_CONST
+                                                           : THREAD_LOAD;
+    return (struct scalar){thread_use(thread_add_counted(&m->b, op, s->type.dtype, DT_NONE,
+                                                         (uint16_t)count, from, operands)),
+                           s->type.dtype};
 }
 
 struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct scalar *index,
                            int count, struct scalar inside, struct scalar otherwise)
 {
-    if (in_slots(m, e->sym))
+    const struct sym *s = e->sym;
+    if (in_slots(m, s))
         return load_own(m, e, index, inside, otherwise);
-    if (inside.o.kind != THREAD_VALUE && inside.o.integer)
-        return load_at(m, e->sym, index, count);
-    if (inside.o.kind != THREAD_VALUE)
+    if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
         return otherwise;
+    struct thread_operand from[3];
+    const size_t operands = emit_memory_at(m, s, index, from);
+    if (inside.o.kind != THREAD_VALUE)
+        return load(m, s, from, operands, count);
     const struct choice choice = emit_choice(m, inside);
-    const struct thread_type type = {.dtype = e->sym->type.dtype, .count = (uint16_t)count};
-    struct scalar v;
     emit_choice_arm(m, &choice);
-    v = load_at(m, e->sym, index, count);
+    struct scalar v = load(m, s, from, operands, count);
     emit_choice_give(m, &v, 1);
     emit_choice_arm(m, &choice);
     emit_choice_give(m, &otherwise, 1);
+    const struct thread_type type = {.dtype = v.dtype, .count = (uint16_t)count};
     emit_choice_end(m, &choice, type, &v, 1);
     return v;
 }
@@ -264,14 +255,21 @@ struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct sc
 void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *index,
                    struct scalar inside, struct scalar value)
 {
+    const struct sym *s = e->sym;
     if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
         return;
-    if (in_slots(m, e->sym)) {
+    if (in_slots(m, s)) {
         store_own(m, e, index, inside, value);
         return;
     }
+    struct thread_operand to[4];
+    const size_t operands = emit_memory_at(m, s, index, to);
+    to[operands] = value.o;
     struct thread_region *outer = emit_open_if(m, inside);
-    store_at(m, e->sym, index, value);
+    const enum thread_opcode op = s->storage == ST_SHARED  ? THREAD_STORE_SHARED
+                                  : s->storage == ST_ARRAY ? THREAD_STORE_LOCAL
+                                                           : THREAD_STORE;
+    thread_add_counted(&m->b, op, s->type.dtype, DT_NONE, 0, to, operands + 1);
     m->b.region = outer;
 }
 
@@ -456,15 +454,16 @@ static void own_indices(const struct type *t, int64_t number, struct scalar *ind
         index[i] = emit_constant(DT_I32, at[i]);
 }
 
+static const struct scalar always = {{.kind = THREAD_INTEGER, .integer = 1}, DT_BOOL};
+
 struct scalar *emit_own_elements(struct emit *m, const struct sym *s)
 {
-    const struct variable *v = emit_variable(m, s);
+    const struct expr e = {.op = OP_ACCESS, .sym = (struct sym *)(uintptr_t)s};
     const int64_t count = type_elements(&s->type);
     struct scalar *all = arena_array(m->arena, struct scalar, count + 1), index[MAX_RANK];
     for (int64_t i = 0; i < count; i++) {
         own_indices(&s->type, i, index);
-        all[i] = in_slots(m, s) ? (struct scalar){v->slots[i].o, s->type.dtype}
-                                : load_at(m, s, index, 1);
+        all[i] = emit_load_if(m, &e, index, 1, always, always);
     }
     return all;
 }
@@ -473,6 +472,7 @@ struct scalar *emit_own_elements(struct emit *m, const struct sym *s)
 static void give_elements(struct emit *m, struct variable *v, const struct expr *value)
 {
     const struct type *type = &v->sym->type;
+    const struct expr e = {.op = OP_ACCESS, .sym = (struct sym *)(uintptr_t)v->sym};
     const struct scalar *x = emit_elements_as(m, value, type);
     for (int64_t i = 0; i < type_elements(type) && !m->failed; i++) {
         const struct scalar one = emit_as(m, x[i], type->dtype);
@@ -481,7 +481,7 @@ static void give_elements(struct emit *m, struct variable *v, const struct expr 
         if (in_slots(m, v->sym))
             v->slots[i] = (struct slot){one.o, {.dtype = type->dtype, .count = 1}};
         else
-            store_at(m, v->sym, index, one);
+            emit_store_if(m, &e, index, always, one);
     }
 }
 

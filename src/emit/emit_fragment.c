@@ -63,17 +63,21 @@ struct scalar emit_value_of(struct emit *m, struct scalar v)
 struct fragment emit_fragment_cast(struct emit *m, const struct fragment *f, enum dtype t)
 {
     enum { MOST = 4 };
+    struct fragment x = *f;
+    emit_fragment_apart(m, &x);
+    if (f->dtype == t)
+        return x;
     struct fragment out = emit_fragment_new(m, t, f->layout);
     const int32_t each = f->count % cast_together(f->dtype, t) ? 1 : cast_together(f->dtype, t);
     for (int32_t r = 0; r < f->count; r += each) {
         struct thread_operand all[MOST];
         bool values = each > 1;
         for (int32_t i = 0; i < each; i++) {
-            all[i] = f->v[r + i].o;
+            all[i] = x.v[r + i].o;
             values &= all[i].kind == THREAD_VALUE;
         }
         for (int32_t i = 0; i < each && !values; i++)
-            out.v[r + i] = emit_as(m, f->v[r + i], t);
+            out.v[r + i] = emit_as(m, x.v[r + i], t);
         if (!values)
             continue;
         out.v[r] = (struct scalar){emit_cast(m, t, f->dtype, emit_join(m, f->dtype, all, each)), t};
@@ -358,12 +362,8 @@ static void give(struct emit *m, const struct sym *s, const struct expr *value)
     const struct layout *l = plan_symbol(m->layouts, s);
     struct fragment f =
         value ? emit_fragment_grouped(m, value, l) : emit_fragment_new(m, s->type.dtype, l);
-    if (f.dtype != s->type.dtype) {
-        emit_fragment_apart(m, &f);
-        for (int32_t r = 0; r < f.count; r++)
-            f.v[r] = emit_as(m, f.v[r], s->type.dtype);
-        f.dtype = s->type.dtype;
-    }
+    if (f.dtype != s->type.dtype)
+        f = emit_fragment_cast(m, &f, s->type.dtype);
     struct variable *v = emit_variable(m, s);
     const int32_t each = emit_registers_of_slot(m, s);
     const struct thread_type type = {.dtype = s->type.dtype, .count = (uint16_t)each};

@@ -73,7 +73,7 @@ struct gathers emit_find_gathers(struct emit *m, const struct expr *e, const str
 /* Sets the indices that are gathered. Returns them; NULL: there are none. */
 const struct scalar *emit_gathered_at(const struct gathers *g, int32_t reg, struct scalar *index);
 
-/* once: each element is loaded by one thread only, and others that hold it have any value. */
+/* The fragment may have groups. once: each element is loaded by one thread only, and others that hold it have any value. */
 struct fragment emit_fragment_load(struct emit *m, const struct expr *access,
                                    const struct layout *layout, bool once);
 void emit_fragment_store(struct emit *m, const struct expr *target, const struct fragment *f);
@@ -127,7 +127,7 @@ void emit_way_spread(struct emit *m, const struct shared_way *w, int32_t reg,
                      struct thread_operand group, struct scalar *v);
 /* Returns the way for a value, a u32, of the layout's counter AXIS_STAGE, which is 0 in others. */
 struct shared_way emit_way_follow(struct emit *m, const struct shared_way *w, struct scalar stage);
-/* Loads all registers; stores each element once. */
+/* Loads all registers, in groups if it can; stores each element once. */
 void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f);
 void emit_way_store(struct emit *m, struct shared_way *w, const struct fragment *f);
 

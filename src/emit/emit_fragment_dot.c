@@ -444,8 +444,6 @@ static struct fragment first_sums(struct emit *m, const struct dot_plan *p)
     sum.each = sums_together(p);
     sum.groups = arena_array(m->arena, struct thread_operand, sum.count / sum.each + 1);
     if (from.dtype != p->sum || from.each != sum.each)
-        emit_fragment_apart(m, &from);
-    if (from.dtype != p->sum)
         from = emit_fragment_cast(m, &from, p->sum);
     for (int32_t r = 0; r < sum.count; r += sum.each)
         sum.groups[r / sum.each] = emit_fragment_part(m, &from, r, sum.each);

@@ -388,7 +388,8 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
         const struct piece p = piece_at(m, &s, r, s.first);
         const struct element x =
             emit_access_at(m, target, p.at, p.mine, emit_gathered_at(&gathers, r, index));
-        old.v[r] = emit_atomic_at(m, e, x.index, values, x.inside);
+        const struct scalar v = emit_atomic_at(m, e, x.index, values, x.inside, wanted != NULL);
+        old.v[r] = wanted ? v : old.v[r];
     }
     emit_note_atomics(m, e, count, wanted);
     emit_at(m, before);
@@ -552,6 +553,7 @@ void emit_fragment_pass(struct emit *m, const struct fragment *f, const struct l
     emit_sync(m);
     if (emit_way_through(m, &s, from, out->layout, false, &w)) {
         emit_way_fetch(m, &w, out);
+        emit_fragment_apart(m, out);
         emit_note_way(m, LOC_NONE, NULL, &w, false);
     } else {
         get_alone(m, &s, from, out);

@@ -428,9 +428,34 @@ struct thread_operand emit_way_group_if(struct emit *m, struct shared_way *w, in
     return group.o;
 }
 
+/* Returns how many registers each instruction brings, if these are neighbours and all instructions together bring all
+ * registers of all lanes; else 1. */
+static int32_t brought_together(const struct shared_way *w, const struct spots *s)
+{
+    int32_t registers[EMIT_MOST_MOVED];
+    const int32_t each = emit_way_registers(w, 0, registers);
+    for (int32_t r = 0; r < emit_registers(w->regs); r += each) {
+        emit_way_registers(w, r, registers);
+        for (int32_t i = 0; i < each; i++)
+            if (emit_way_begins(w, r + i) != (i == 0) || registers[i] != r + i)
+                return 1;
+    }
+    for (int j = 0; j < s->layout.out_count; j++)
+        if (s->least[j] < 0 || s->greatest[j] >= s->layout.outs[j].extent)
+            return 1;
+    return each;
+}
+
 void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f)
 {
     const struct spots s = emit_spots(m, f->layout);
+    f->each = brought_together(w, &s);
+    if (f->each > 1) {
+        f->groups = arena_array(m->arena, struct thread_operand, f->count / f->each + 1);
+        for (int32_t r = 0; r < f->count; r += f->each)
+            f->groups[r / f->each] = emit_way_group(m, w, r);
+        return;
+    }
     bool *loaded = arena_array(m->arena, bool, f->count + 1);
     for (int32_t r = 0; r < f->count; r++) {
         int32_t registers[EMIT_MOST_MOVED];

@@ -157,7 +157,6 @@ struct emit {
     struct number_map fixed;       /* sym → struct scalar: parameters */
     struct number_map objects;     /* sym → struct thread_object */
     struct number_map index_tiles; /* sym → struct index_tile of emit_fragment_index.c, or NULL */
-    struct number_map taken;       /* value of emit_take_apart → where it was, of emit_tile.c */
     struct number_map apart;       /* group → its values of emit_take_apart, of emit_tile.c */
 
     struct number_map sums; /* sym of a register tile to which products add */
@@ -564,6 +563,10 @@ struct scalar *emit_load_part(struct emit *m, const struct expr *e);
 struct scalar emit_view_at(struct emit *m, const struct sym *s, const struct scalar *indices);
 struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
                                      const struct scalar *indices);
+/* Returns the place of an element as loads, stores and atomics take it: as so many operands of loads and stores, and three of
+ * atomics. */
+size_t emit_memory_at(struct emit *m, const struct sym *s, const struct scalar *index,
+                      struct thread_operand place[3]);
 /* Loads `count` neighbours, the first one at the indices. If they are outside, returns `otherwise`, which has as many elements. */
 struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct scalar *index,
                            int count, struct scalar inside, struct scalar otherwise);
@@ -603,9 +606,10 @@ struct scalar *emit_elements(struct emit *m, const struct expr *e);
 struct scalar *emit_elements_as(struct emit *m, const struct expr *e, const struct type *to);
 /* Emits an atomic of each element of its target. Returns the old values. */
 struct scalar *emit_atomic(struct emit *m, const struct expr *e);
-/* Emits the atomic of one element for the threads whose `inside` is true. The others get 0. */
+/* Emits the atomic of one element for the threads whose `inside` is true. Returns the old value if it is wanted, which is 0 in
+ * other threads. */
 struct scalar emit_atomic_at(struct emit *m, const struct expr *e, const struct scalar *index,
-                             const struct scalar *values, struct scalar inside);
+                             const struct scalar *values, struct scalar inside, bool wanted);
 
 /* --- emit_copy.c: of thread-level kernels --- */
 

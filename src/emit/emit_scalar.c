@@ -52,6 +52,12 @@ static bool is_comparison(enum thread_opcode op)
     return thread_op_table[op].results[0] == 'c';
 }
 
+/* Returns whether an integer stays the same if the operation combines it with 0. */
+static bool adds_bits(enum thread_opcode op)
+{
+    return op == THREAD_ADD || op == THREAD_OR || op == THREAD_XOR;
+}
+
 struct scalar emit_op2(struct emit *m, enum thread_opcode op, enum dtype t, struct scalar a,
                        struct scalar b)
 {
@@ -60,10 +66,12 @@ struct scalar emit_op2(struct emit *m, enum thread_opcode op, enum dtype t, stru
     bool first = is_integer(a, &x), second = is_integer(b, &y);
     if (first && second && fold(op, t, x, y, &z))
         return emit_constant(result, z);
-    if (second && y == 0 && (op == THREAD_ADD || op == THREAD_SUB || op == THREAD_SHL))
+    if (second && y == 0 && (op == THREAD_SUB || op == THREAD_SHL || adds_bits(op)))
         return a;
     if (second && y == 1 && (op == THREAD_MUL || op == THREAD_DIV))
         return a;
+    if (first && (x == 0 ? adds_bits(op) : x == 1 && op == THREAD_MUL))
+        return b;
     if (t == DT_BOOL && (first || second) && (op == THREAD_AND || op == THREAD_OR)) {
         bool number = first ? x != 0 : y != 0;
         return number == (op == THREAD_OR) ? emit_constant(DT_BOOL, number) : first ? b : a;
@@ -154,46 +162,29 @@ static enum thread_opcode opposite(enum thread_opcode op)
     }
 }
 
-/* A comparison of integers that was just made is made the other way round. */
-/* Returns the operation that made the value a moment ago; NULL: it is older. */
-static const struct thread_operation *maker_of(const struct emit *m, const struct thread_value *v)
-{
-    enum { RECENT = 8 };
-    const struct thread_region *r = m->b.region;
-    for (size_t i = r->operations.count, last = i > RECENT ? i - RECENT : 0; i-- > last;) {
-        const struct thread_operation *op = r->operations.data[i];
-        if (op->results.count == 1 && op->results.data[0] == v)
-            return op;
-    }
-    return NULL;
-}
-
 /* Returns whether the operation is a comparison that has an opposite. */
 static bool is_opposed(const struct thread_operation *op)
 {
-    return opposite(op->op) != THREAD_OPS && !dtype_is_float(op->types[0]);
+    return op && opposite(op->op) != THREAD_OPS && !dtype_is_float(op->types[0]);
 }
 
+/* A comparison of integers is made the other way round. */
 struct scalar emit_not(struct emit *m, struct scalar v)
 {
+    const struct thread_operation *from = thread_definition(&m->b, &v.o);
     if (v.o.kind != THREAD_VALUE)
         return emit_constant(DT_BOOL, !v.o.integer);
-    const struct thread_operation *from = maker_of(m, v.o.value);
-    if (from && is_opposed(from))
+    if (is_opposed(from))
         return of_value(THREAD_ADD_OP(&m->b, opposite(from->op), from->types[0], DT_NONE,
                                       from->operands.data[0], from->operands.data[1]),
                         DT_BOOL);
     if (from && (from->op == THREAD_AND || from->op == THREAD_OR)) {
-        struct scalar args[2];
-        bool both = true;
-        for (int i = 0; i < 2; i++) {
-            const struct thread_operation *of_arg = maker_of(m, from->operands.data[i].value);
-            both &= of_arg && is_opposed(of_arg);
-            args[i] = (struct scalar){from->operands.data[i], DT_BOOL};
-        }
-        if (both)
+        const struct thread_operand *o = from->operands.data;
+        const struct scalar first = {o[0], DT_BOOL}, second = {o[1], DT_BOOL};
+        if (is_opposed(thread_definition(&m->b, &o[0])) &&
+            is_opposed(thread_definition(&m->b, &o[1])))
             return emit_op2(m, from->op == THREAD_AND ? THREAD_OR : THREAD_AND, DT_BOOL,
-                            emit_not(m, args[0]), emit_not(m, args[1]));
+                            emit_not(m, first), emit_not(m, second));
     }
     return of_value(THREAD_ADD_OP(&m->b, THREAD_NOT, DT_BOOL, DT_NONE, v.o), DT_BOOL);
 }

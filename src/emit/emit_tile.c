@@ -61,12 +61,6 @@ static struct thread_operand join_all(struct emit *m, enum dtype t,
     return thread_use(thread_add_counted(&m->b, THREAD_JOIN, t, DT_NONE, 0, joined, (size_t)parts));
 }
 
-/* An element that emit_take_apart took out of a group. */
-struct taken {
-    struct thread_operand group;
-    int index;
-};
-
 /* The elements of a group, which were taken out in a region. */
 struct apart {
     const struct thread_region *region;
@@ -75,31 +69,33 @@ struct apart {
     struct thread_operand *elements;
 };
 
-static const struct taken *taken_of(const struct emit *m, const struct thread_operand *o)
+/* Returns the operation that took one element out of a group; NULL: none did. */
+static const struct thread_operation *taken_of(const struct emit *m, const struct thread_operand *o)
 {
-    const struct number_entry *found =
-        o->kind == THREAD_VALUE ? number_map_find(&m->taken, (uintptr_t)o->value) : NULL;
-    return found ? (const struct taken *)(uintptr_t)found->value : NULL;
+    const struct thread_operation *by = thread_definition(&m->b, o);
+    return by && by->op == THREAD_PART && o->value->type.count == 1 ? by : NULL;
 }
 
 /* Neighbours that were taken out of one group are a part of it. */
 struct thread_operand emit_join(struct emit *m, enum dtype t, const struct thread_operand *values,
                                 int count)
 {
-    struct thread_operand *pieces = arena_array(m->arena, struct thread_operand, count);
+    struct thread_operand *pieces = arena_room(m->arena, (size_t)count * sizeof *pieces);
     int all = 0;
     for (int i = 0, n; i < count; i += n) {
-        const struct taken *first = taken_of(m, &values[i]), *next;
+        const struct thread_operation *first = taken_of(m, &values[i]), *next;
+        const struct thread_operand *from = first ? first->operands.data : NULL;
         for (n = 1; first && i + n < count; n++) {
             next = taken_of(m, &values[i + n]);
-            if (!next || next->group.value != first->group.value || next->index != first->index + n)
+            if (!next || next->operands.data[0].value != from[0].value ||
+                next->operands.data[1].integer != from[1].integer + n)
                 break;
         }
         pieces[all] = values[i];
-        if (n > 1 && n == first->group.value->type.count)
-            pieces[all] = first->group;
+        if (n > 1 && n == from[0].value->type.count)
+            pieces[all] = from[0];
         else if (n > 1)
-            pieces[all] = emit_part(m, t, first->group, first->index, n, 1);
+            pieces[all] = emit_part(m, t, from[0], (int)from[1].integer, n, 1);
         all++;
     }
     return join_all(m, t, pieces, all);
@@ -134,27 +130,42 @@ static bool is_apart(const struct emit *m, const struct apart *p, struct scalar 
     return true;
 }
 
+/* Takes a group apart that was joined of values. */
+static void take_joined(struct emit *m, struct scalar *v, const struct thread_operation *join)
+{
+    const enum dtype t = v->dtype;
+    int count = 0;
+    for (size_t i = 0; i < join->operands.count; i++) {
+        const struct thread_operand *o = &join->operands.data[i];
+        const int each = o->kind == THREAD_VALUE ? o->value->type.count : 1;
+        v[count] = (struct scalar){*o, t};
+        emit_take_apart(m, &v[count], each);
+        count += each;
+    }
+}
+
 void emit_take_apart(struct emit *m, struct scalar *v, int count)
 {
     const struct scalar all = v[0];
+    const struct thread_operation *by = thread_definition(&m->b, &all.o);
     bool added;
     if (all.o.kind != THREAD_VALUE || all.o.value->type.count == 1)
         return;
+    if (by && by->op == THREAD_JOIN) {
+        take_joined(m, v, by);
+        return;
+    }
     struct number_entry *known =
         number_map_entry(m->arena, &m->apart, (uintptr_t)all.o.value, &added);
     if (!added && is_apart(m, (const struct apart *)(uintptr_t)known->value, v, count))
         return;
     struct apart *apart = arena_new(m->arena, struct apart);
-    struct taken *taken = arena_array(m->arena, struct taken, count);
     *apart = (struct apart){m->b.region, m->b.region->operations.count, count,
-                            arena_array(m->arena, struct thread_operand, count)};
+                            arena_room(m->arena, (size_t)count * sizeof *apart->elements)};
     known->value = (uintptr_t)apart;
     for (int i = 0; i < count; i++) {
         apart->elements[i] = emit_part(m, all.dtype, all.o, i, 1, 1);
         v[i] = (struct scalar){apart->elements[i], all.dtype};
-        taken[i] = (struct taken){all.o, i};
-        number_map_entry(m->arena, &m->taken, (uintptr_t)v[i].o.value, &added)->value =
-            (uintptr_t)&taken[i];
     }
 }
 

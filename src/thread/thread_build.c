@@ -26,16 +26,25 @@ void thread_build_start(struct thread_builder *b, struct arena *a, const char *n
     b->turn = &thread_outside;
 }
 
-static void start_value(struct thread_builder *b, struct thread_value *v, struct thread_type type)
+static void start_value(struct thread_builder *b, struct thread_value *v, struct thread_type type,
+                        const struct thread_operation *definition)
 {
+    if (b->made)
+        vec_push(b->arena, &b->definitions, definition);
     *v = (struct thread_value){.type = type, .where = b->where, .number = b->function->values++};
 }
 
 struct thread_value *thread_new_value(struct thread_builder *b, struct thread_type type)
 {
     struct thread_value *v = arena_room(b->arena, sizeof *v);
-    start_value(b, v, type);
+    start_value(b, v, type, NULL);
     return v;
+}
+
+const struct thread_operation *thread_definition(const struct thread_builder *b,
+                                                 const struct thread_operand *o)
+{
+    return o->kind == THREAD_VALUE ? b->definitions.data[o->value->number] : NULL;
 }
 
 struct thread_object *thread_new_object(struct thread_builder *b, const char *name,
@@ -230,7 +239,7 @@ struct thread_value *thread_add_typed(struct thread_builder *b, enum thread_opco
             vec_push(b->arena, &o->results, thread_new_value(b, type));
             continue;
         }
-        start_value(b, &piece->value, type);
+        start_value(b, &piece->value, type, o);
         piece->result = &piece->value;
         o->results.data = &piece->result;
         o->results.count = o->results.capacity = 1;

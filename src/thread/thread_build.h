@@ -11,6 +11,8 @@ struct thread_builder {
     struct loc where;               /* the place of the operations to come */
     const struct thread_turn *turn; /* likewise */
     struct thread_made *made; /* by hash, for operations to come; NULL: equal ones are made again */
+    /* by number of a value of a function that the builder started: its operation; NULL: it has none yet */
+    VEC(const struct thread_operation *) definitions;
 };
 
 /* Starts a function: without parameters, objects and operations. An operation that computes a single value from its
@@ -18,6 +20,10 @@ struct thread_builder {
  * 1,024 operations by their hash; an operation that another has replaced there is made again. */
 void thread_build_start(struct thread_builder *b, struct arena *a, const char *name,
                         struct ptx_target target);
+
+/* Returns the operation that was added for the value; NULL: it is an argument, a parameter or a result of control. */
+const struct thread_operation *thread_definition(const struct thread_builder *b,
+                                                 const struct thread_operand *o);
 
 /* Makes a value that no operation defines yet: a parameter, an argument or a result. */
 struct thread_value *thread_new_value(struct thread_builder *b, struct thread_type type);
