@@ -343,6 +343,8 @@ struct mnemonic {
     uint16_t op, form; /* form: of the last such instruction */
     uint8_t mod_count;
     uint16_t mods[PTX_MOST_MODS];
+    const struct ptx_instruction *last; /* with this mnemonic */
+    uint64_t operands;                  /* operands_of it */
 };
 
 enum { MOST_WORDS = PTX_MOST_MODS + 5 };
@@ -396,11 +398,41 @@ static void fill_mods(struct ptx_instruction *ins, const struct mnemonic *m, con
         ins->mods[i] = m->mods[i] ? m->mods[i] : *types++;
 }
 
-/* Finds the form of an instruction. Tries first the form of the last instruction with this
- * mnemonic. */
+/* Returns what decides if a form fits an instruction with these modifiers: kinds of operands, types of registers, lengths of
+ * vectors. 0: there are other operands, or too many. */
+static uint64_t operands_of(const struct ptx_function *f, const struct ptx_instruction *ins)
+{
+    enum { MOST = 5, EACH = 12, COUNT = 4, PREDICATE = 1 << 11 };
+    uint64_t all = ins->operand_count <= MOST;
+    for (int i = 0; all && i < ins->operand_count; i++) {
+        const struct ptx_operand *o = &ins->operands[i];
+        uint32_t own = o->kind;
+        if (o->negated || o->joined)
+            return 0;
+        if (o->kind == PTX_REGISTER && ptx_register_type(f, o->reg) == MOD_PRED)
+            own |= PREDICATE;
+        else if (o->kind == PTX_VECTOR)
+            own |= o->count << COUNT;
+        else if (o->kind != PTX_REGISTER && o->kind != PTX_ADDRESS && o->kind != PTX_FLOAT)
+            return 0;
+        all = all << EACH | own;
+    }
+    return all;
+}
+
+/* Finds the form of an instruction: that of the last instruction with this mnemonic, if it fits this one, too. */
 static void find_form(struct ptx_builder *b, struct ptx_instruction *ins, struct mnemonic *m)
 {
     struct ptx_choice choice;
+    const uint64_t operands = operands_of(b->function, ins);
+    const bool same = operands && operands == m->operands &&
+                      memcmp(m->last->mods, ins->mods, sizeof ins->mods) == 0;
+    m->operands = operands;
+    m->last = ins;
+    if (same) {
+        ins->form = m->form;
+        return;
+    }
     if (m->form != PTX_NO_FORM && ptx_form_fits(b->function, ins, &ptx_forms[m->form])) {
         ins->form = m->form;
         return;

@@ -6,10 +6,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { PRINTED = 16 };
+
 struct printer {
     struct text *out;
     const struct ptx_function *function;
     int depth; /* of braces */
+    /* Instructions by their operation and modifiers, and where the text has these: */
+    const struct ptx_instruction *printed[PRINTED];
+    size_t at[PRINTED], length[PRINTED];
 };
 
 /* Adds a number. Most of a text is registers and offsets, and this is faster than printf. */
@@ -155,6 +160,30 @@ static void print_operands(struct printer *p, const struct ptx_instruction *ins)
     }
 }
 
+/* Prints the operation and its modifiers. Copies them if they were printed before. */
+static void print_mnemonic(struct printer *p, const struct ptx_instruction *ins)
+{
+    const size_t begin = p->out->length;
+    unsigned hash = ins->op;
+    for (int i = 0; i < ins->mod_count; i++)
+        hash = hash * 3 + ins->mods[i];
+    hash = (hash ^ hash >> 4) % PRINTED;
+    const struct ptx_instruction *same = p->printed[hash];
+    if (same && same->op == ins->op && same->mod_count == ins->mod_count &&
+        memcmp(same->mods, ins->mods, ins->mod_count * sizeof *ins->mods) == 0) {
+        text_add_n(p->out, p->out->data + p->at[hash], p->length[hash]);
+        return;
+    }
+    text_add(p->out, ptx_ops[ins->op].name);
+    for (int i = 0; i < ins->mod_count; i++) {
+        text_add_char(p->out, '.');
+        text_add(p->out, ptx_mods[ins->mods[i]].text);
+    }
+    p->printed[hash] = ins;
+    p->at[hash] = begin;
+    p->length[hash] = p->out->length - begin;
+}
+
 static void print_instruction(struct printer *p, const struct ptx_instruction *ins)
 {
     if (ins->guarded) {
@@ -162,11 +191,7 @@ static void print_instruction(struct printer *p, const struct ptx_instruction *i
         print_register(p, ins->guard);
         text_add_char(p->out, ' ');
     }
-    text_add(p->out, ptx_ops[ins->op].name);
-    for (int i = 0; i < ins->mod_count; i++) {
-        text_add_char(p->out, '.');
-        text_add(p->out, ptx_mods[ins->mods[i]].text);
-    }
+    print_mnemonic(p, ins);
     print_operands(p, ins);
     text_add_char(p->out, ';');
 }
@@ -174,7 +199,7 @@ static void print_instruction(struct printer *p, const struct ptx_instruction *i
 void ptx_print_instruction(struct text *out, const struct ptx_function *f,
                            const struct ptx_instruction *ins)
 {
-    struct printer p = {out, f, 0};
+    struct printer p = {.out = out, .function = f};
     print_instruction(&p, ins);
 }
 
@@ -369,7 +394,7 @@ static void print_head(struct text *out, const struct ptx_function *f)
 
 static void print_function(struct text *out, const struct ptx_function *f)
 {
-    struct printer p = {out, f, 1};
+    struct printer p = {.out = out, .function = f, .depth = 1};
     print_head(out, f);
     text_add(out, "\n{\n");
     for (size_t i = 0; i < f->body.count; i++)
