@@ -461,6 +461,17 @@ static bool is_right(struct arena *a, const struct thread_function *f, struct di
 #endif
 }
 
+/* Returns the kernel of a module. Its name may differ from that of the program, which PTX may not allow. */
+static struct ptx_function *entry_of(const struct ptx_module *m)
+{
+    for (size_t i = 0; i < m->items.count; i++) {
+        const struct ptx_item *item = &m->items.data[i];
+        if (item->kind == PTX_ITEM_FUNCTION && item->function->entry)
+            return item->function;
+    }
+    return NULL;
+}
+
 /* Makes the module of thread IR after its passes. */
 static bool make_module(struct arena *a, const struct kernel *k, const struct thread_function *f,
                         struct diag *diag, bool fixed, struct lowered *out)
@@ -469,7 +480,7 @@ static bool make_module(struct arena *a, const struct kernel *k, const struct th
     out->module = nvptx_emit(a, f, diag);
     if (!out->module)
         return false;
-    out->function = ptx_find_function(out->module, f->name);
+    out->function = entry_of(out->module);
     emit_list_held(a, k, f, out);
     out->block[0] = (int)f->threads;
     out->block[1] = out->block[2] = 1;

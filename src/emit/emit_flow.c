@@ -650,7 +650,7 @@ static void end_loop(struct emit *m, struct flow_loop *loop)
             thread_new_value(&m->b, loop->exits ? loop->exit_type[i] : r->arguments.data[i]->type);
         vec_push(m->arena, &loop->operation->results, v);
         after.slots[i].type = v->type;
-        after.slots[i].o = loop->exits_differ[i] ? thread_use(v) : loop->exit[i];
+        after.slots[i].o = !loop->exits || loop->exits_differ[i] ? thread_use(v) : loop->exit[i];
     }
     give(m, &loop->variables, &after);
 }
