@@ -574,13 +574,26 @@ static const struct sym *memory_of(const struct sym *s)
     return s->storage == ST_VIEW && s->base ? s->base : s;
 }
 
+struct read_search {
+    const struct expr *target, *own;
+    bool found;
+};
+
+static void note_read(void *user, struct expr **at)
+{
+    struct read_search *r = user;
+    const struct expr *e = *at;
+    r->found |= e != r->target && e->op == OP_ACCESS &&
+                memory_of(e->sym) == memory_of(r->target->sym) && !(r->own && expr_same(e, r->own));
+}
+
 bool emit_reads_memory(const struct expr *e, const struct expr *target, const struct expr *own)
 {
-    bool found = e->op == OP_ACCESS && memory_of(e->sym) == memory_of(target->sym) &&
-                 !(own && expr_same(e, own));
-    for (int i = 0; i < e->count && !found; i++)
-        found = emit_reads_memory(e->args[i], target, own);
-    return found;
+    struct read_search r = {.target = target, .own = own};
+    struct expr *root = (struct expr *)e, *to = (struct expr *)target;
+    expr_walk(&root, note_read, &r);
+    expr_walk(&to, note_read, &r); /* its indices */
+    return r.found;
 }
 
 /* --- notes --- */

@@ -3,6 +3,7 @@
 #include "emit/emit_fragment.h"
 #include "plan/plan_layouts.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct layout *layout)
@@ -150,16 +151,25 @@ static struct fragment count(struct emit *m, const struct expr *e, const struct 
 
 /* --- leaves --- */
 
+/* An array, or a part of it, which each thread has whole. */
+static struct fragment of_array(struct emit *m, const struct expr *e)
+{
+    struct fragment f = emit_fragment_new(m, e->type.dtype, plan_everywhere(m->layouts, &e->type));
+    const struct scalar *x = emit_elements(m, e);
+    for (int32_t r = 0; r < f.count; r++)
+        f.v[r] = x[r];
+    return f;
+}
+
 static struct fragment of_symbol(struct emit *m, const struct expr *e)
 {
+    if (e->sym->storage == ST_ARRAY)
+        return of_array(m, e);
     const struct variable *v = emit_variable(m, e->sym);
     struct fragment f = {.dtype = e->sym->type.dtype, .layout = plan_symbol(m->layouts, e->sym)};
     f.count = emit_registers(f.layout);
     f.each = emit_registers_of_slot(m, e->sym);
-    if (!v || e->sym->storage != ST_REG || v->count * f.each != f.count) {
-        emit_missing(m, e->loc, "an array as a tile", NULL);
-        return emit_fragment_new(m, f.dtype, f.layout);
-    }
+    assert(v && v->count * f.each == f.count);
     f.groups = arena_room(m->arena, ((size_t)v->count + 1) * sizeof *f.groups);
     for (int i = 0; i < v->count; i++)
         f.groups[i] = v->slots[i].o;
@@ -316,8 +326,11 @@ static void store_element(struct emit *m, const struct expr *target, const struc
     if (!emit_find_part(m, target, &p))
         return;
     struct scalar inside = emit_element_of(m, &p, 0, index);
-    if (target->sym->storage != ST_ARRAY && !m->place.one_thread)
+    if (target->sym->storage != ST_ARRAY && !m->place.one_thread) {
         emit_and(m, &inside, emit_elected(m));
+        if (emit_reads_memory(value, target, NULL))
+            emit_sync(m);
+    }
     emit_store_if(m, target, index, inside, v);
     emit_note_elements(m, target, 1, true);
     emit_at(m, before);
@@ -395,6 +408,39 @@ static void assign(struct emit *m, struct variable *v, const struct stmt *s)
         emit_by_threads.assign(m, v, s);
 }
 
+static void note_tile(void *user, struct expr **at)
+{
+    *(bool *)user |= (*at)->type.rank > 0;
+}
+
+/* Returns whether a value or an index of an atomic is of tiles, so that all threads compute it. */
+static bool needs_block(const struct expr *e)
+{
+    struct expr *root = (struct expr *)e;
+    bool found = false;
+    expr_walk(&root, note_tile, &found);
+    return found;
+}
+
+/* Finds what an atomic of one element needs, by all threads. */
+static bool find_atomic(struct emit *m, const struct expr *e, struct scalar *index,
+                        struct scalar *values, struct scalar *inside)
+{
+    const struct expr *target = e->args[0];
+    struct part_access p;
+    bool waits = false;
+    for (int i = 1; i < e->count; i++) {
+        values[i - 1] = emit_as(m, emit_scalar(m, e->args[i]), target->sym->type.dtype);
+        waits |= emit_reads_memory(e->args[i], target, NULL);
+    }
+    if (m->failed || !emit_has_atomic(m, e) || !emit_find_part(m, target, &p))
+        return false;
+    *inside = emit_element_of(m, &p, 0, index);
+    if (waits)
+        emit_sync(m);
+    return true;
+}
+
 /* An atomic of one element, by one thread. Returns its old value, which all threads have if `wanted`. */
 static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wanted)
 {
@@ -403,11 +449,16 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
         return emit_view_atomic(m, e, wanted);
     if (m->place.one_thread)
         return emit_atomic(m, e)[0];
+    struct scalar index[MAX_RANK], values[2], inside, zero = emit_constant(DT_U32, 0);
+    const bool collective = needs_block(e);
+    if (collective && !find_atomic(m, e, index, values, &inside))
+        return emit_constant(t, 0);
     struct scratch s = {0};
     if (wanted)
         s = emit_scratch(m, t, 0, 1);
     struct thread_region *outer = emit_open_if(m, emit_elected(m));
-    struct scalar old = emit_atomic(m, e)[0], zero = emit_constant(DT_U32, 0);
+    struct scalar old =
+        collective ? emit_atomic_at(m, e, index, values, inside, wanted) : emit_atomic(m, e)[0];
     if (!wanted) {
         m->b.region = outer;
         return emit_constant(t, 0);

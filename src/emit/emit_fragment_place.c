@@ -375,6 +375,11 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
     if (m->failed || !emit_has_atomic(m, e))
         return wanted ? emit_fragment_new(m, t, wanted) : old;
     const struct loc before = emit_at(m, e->loc);
+    for (int i = 1, waits = 0; i < e->count && !waits; i++) {
+        waits = emit_reads_memory(e->args[i], target, layout_is_exclusive(l) ? target : NULL);
+        if (waits)
+            emit_sync(m);
+    }
     const struct gathers gathers = emit_find_gathers(m, target, l);
     const struct spots s = emit_spots(m, l);
     int64_t count = 0;

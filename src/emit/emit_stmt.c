@@ -1,5 +1,5 @@
 /* Statements. */
-#include "emit/emit_own.h"
+#include "emit/emit_copy.h"
 
 static void declare_scalar(struct emit *m, const struct stmt *s)
 {
@@ -26,16 +26,11 @@ static void declare_tile(struct emit *m, const struct stmt *s)
     emit_tile_assign(m, v, s->value);
 }
 
-/* Does e read a part of the view's memory that other threads may write in a store to the target? */
+/* Returns whether other threads may read what a thread stores to the target: e or an index reads its memory. */
 static bool reads_others(const struct expr *e, const struct expr *target)
 {
-    const struct sym *to = target->sym, *from = e->op == OP_ACCESS ? e->sym : NULL;
-    bool found = from && from->storage == ST_VIEW && !from->is_const &&
-                 (from->base ? from->base : from) == (to->base ? to->base : to) &&
-                 (emit_form(&target->type) != TILE_WHOLE || !expr_same(e, target));
-    for (int i = 0; i < e->count && !found; i++)
-        found = reads_others(e->args[i], target);
-    return found;
+    const bool each_its_own = emit_form(&target->type) == TILE_WHOLE;
+    return emit_reads_memory(e, target, each_its_own ? target : NULL);
 }
 
 /* Emits a barrier if a statement uses a part of a view that one before it used, and threads have not the same elements both
