@@ -229,7 +229,8 @@ static struct fragment in_passes(struct emit *m, const struct fragment *f, const
 static struct fragment convert(struct emit *m, const struct fragment *f, const struct layout *to)
 {
     const int bits = f->dtype == DT_BOOL ? 8 : dtype_table[f->dtype].bits;
-    const struct conversion *c = plan_conversion(m->layouts, f->layout, to, bits, false);
+    const bool stores_matrices = target_has(m->options->target, TARGET_STMATRIX);
+    const struct conversion *c = plan_conversion(m->layouts, f->layout, to, bits, stores_matrices);
     const struct convert_plan *p = &c->plan;
     if (!c->possible) {
         plan_limits_no_room(m->layouts, layout_size_out(to) * bits / 8);

@@ -226,15 +226,19 @@ static bool find_part(struct emit *m, const struct expr *e, struct part *p)
 
 /* --- ways between registers and memory --- */
 
-static bool choose_access(const struct layout *regs, const struct part *p, enum dtype t, bool store,
-                          struct access *how)
+static bool choose_access(const struct emit *m, const struct layout *regs, const struct part *p,
+                          enum dtype t, bool store, struct access *how)
 {
     struct shared_wish wish = {.bits = 8 * (int)dtype_size(t), .count = 1};
     struct shared_choice choice = {.cost = 0};
     unsigned kinds = 1u << ACCESS_LANES;
     const bool whole_warps = layout_in_extent(regs, AXIS_LANE) == LAYOUT_LANES && t != DT_BOOL;
-    if (whole_warps && p->alignment == VECTOR_BYTES && !store && !layout_masked(regs))
-        kinds |= 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
+    if (whole_warps && p->alignment == VECTOR_BYTES && !layout_masked(regs)) {
+        if (!store)
+            kinds |= 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
+        else if (target_has(m->options->target, TARGET_STMATRIX))
+            kinds |= 1u << ACCESS_MATRIX;
+    }
     wish.access[0] = (struct shared_access){
         .regs = regs, .kinds = kinds, .most = (int)p->alignment, .weight = 1};
     if (!layout_rate_shared(&wish, &p->memory, &choice))
@@ -280,7 +284,7 @@ bool emit_way_open(struct emit *m, const struct expr *access, const struct layou
     w->dtype = access->sym->type.dtype;
     w->object = emit_object(m, access->sym);
     return find_part(m, access, &p) && !m->failed &&
-           choose_access(regs, &p, w->dtype, store, &how) && open_way(m, &p, regs, &how, w);
+           choose_access(m, regs, &p, w->dtype, store, &how) && open_way(m, &p, regs, &how, w);
 }
 
 bool emit_way_through(struct emit *m, const struct scratch *s, const struct layout *memory,
@@ -291,7 +295,7 @@ bool emit_way_through(struct emit *m, const struct scratch *s, const struct layo
     layout_copy(&p.memory, memory);
     w->dtype = s->object->dtype;
     w->object = s->object;
-    return choose_access(regs, &p, w->dtype, store, &how) && open_way(m, &p, regs, &how, w);
+    return choose_access(m, regs, &p, w->dtype, store, &how) && open_way(m, &p, regs, &how, w);
 }
 
 static struct thread_operand way_at(struct emit *m, struct shared_way *w, int32_t reg)
@@ -472,6 +476,7 @@ void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f)
 
 void emit_way_store(struct emit *m, struct shared_way *w, const struct fragment *f)
 {
+    const bool lanes = w->how.kind == ACCESS_LANES;
     const struct spots s = emit_spots(m, f->layout);
     for (int32_t r = 0; r < f->count; r++) {
         int32_t registers[EMIT_MOST_MOVED];
@@ -485,8 +490,8 @@ void emit_way_store(struct emit *m, struct shared_way *w, const struct fragment 
             all[i] = f->v[registers[i]].o;
         const struct thread_operand at = way_at(m, w, r);
         struct thread_region *outer = emit_open_if(m, mine);
-        THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, f->dtype, DT_NONE, at,
-                      emit_join(m, f->dtype, all, count));
+        THREAD_ADD_OP(&m->b, lanes ? THREAD_STORE_SHARED : THREAD_STORE_MATRIX, f->dtype, DT_NONE,
+                      at, emit_join(m, f->dtype, all, count));
         m->b.region = outer;
     }
 }
