@@ -45,6 +45,22 @@ static struct ptx_operand approximated(struct nvptx *n, const char *mnemonic, st
     return nvptx_new(&n->scalars, MOD_F32, mnemonic, NULL, &x, 1);
 }
 
+/* Returns the opcode and the second operand of a shift or a mask that computes what `op` does with a power of two. ptxas 13.0 chooses
+ * the number of registers before it replaces divisions, and takes more for them. */
+static enum thread_opcode by_power(const struct thread_operation *op, struct ptx_operand *by)
+{
+    const enum dtype t = op->types[0];
+    const uint64_t power = by->bits;
+    int64_t places = 0;
+    if (by->kind != PTX_IMMEDIATE || !power || power & (power - 1) || !dtype_is_int(t) ||
+        dtype_size(t) < 4 || (op->op != THREAD_MUL && dtype_is_signed(t)))
+        return op->op;
+    while (power >> places > 1)
+        places++;
+    *by = ptx_int(op->op == THREAD_REM ? (int64_t)power - 1 : places);
+    return op->op == THREAD_REM ? THREAD_AND : op->op == THREAD_DIV ? THREAD_SHR : THREAD_SHL;
+}
+
 static struct ptx_operand one_element(struct nvptx *n, const struct thread_operation *op,
                                       const struct ptx_operand *args)
 {
@@ -52,6 +68,13 @@ static struct ptx_operand one_element(struct nvptx *n, const struct thread_opera
     switch (op->op) {
     case THREAD_RECIPROCAL_APPROX: return approximated(n, "rcp.approx.ftz.f32", args[0]);
     case THREAD_PHILOX: return nvptx_random(&n->scalars, op->types[1], args, count);
+    case THREAD_MUL:
+    case THREAD_DIV:
+    case THREAD_REM: {
+        struct ptx_operand a[] = {args[0], args[1]};
+        const enum thread_opcode by = by_power(op, &a[1]);
+        return nvptx_op(&n->scalars, by, op->types[0], a, count);
+    }
     default: return nvptx_op(&n->scalars, op->op, op->types[0], args, count);
     }
 }
