@@ -300,6 +300,9 @@ void thread_pack(struct arena *a, struct thread_function *f);
 void thread_reuse(struct arena *a, struct thread_function *f);
 /* Combines loads, and stores, of neighbouring elements: 8 or 16 bytes in one. thread_combine.c */
 void thread_combine(struct arena *a, struct thread_function *f);
+/* Computes integers again after loops of many registers, in place of keeping them. Leaves those that thread_drop_unused drops.
+ * thread_rematerialise.c */
+void thread_rematerialise(struct arena *a, struct thread_function *f);
 /* Computes what only a loop needs after the test with which its first iteration begins. thread_enter.c */
 void thread_enter(struct arena *a, struct thread_function *f);
 /* Drops operations without effects whose results nothing needs, and what is passed to arguments of loops, and to results

@@ -32,5 +32,7 @@ void thread_optimise_elements(struct arena *a, struct thread_function *f)
     thread_drop_unused(a, f);
     thread_combine(a, f);
     thread_enter(a, f);
+    thread_rematerialise(a, f);
+    thread_drop_unused(a, f);
     thread_add_fences(a, f);
 }

@@ -52,6 +52,7 @@ static const struct {
     {"--pass=reuse", thread_reuse},
     {"--pass=decide", thread_decide},
     {"--pass=pack", thread_pack},
+    {"--pass=rematerialise", thread_rematerialise},
     {"--pass=enter", thread_enter},
 };
 
