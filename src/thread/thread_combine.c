@@ -156,7 +156,8 @@ static struct thread_operation *part_of(struct combining *c, struct thread_value
     struct thread_operation *op = arena_new(c->build.arena, struct thread_operation);
     const struct thread_operand operands[] = {thread_use(group), thread_integer(number),
                                               thread_integer(1), thread_integer(1)};
-    *op = (struct thread_operation){.op = THREAD_PART, .where = load->where, .turn = load->turn};
+    *op = (struct thread_operation){
+        .op = THREAD_PART, .where = load->where, .turn = c->build.turn}; /* that of the group */
     memcpy(op->types, load->types, sizeof op->types);
     for (size_t i = 0; i < 4; i++)
         vec_push(c->build.arena, &op->operands, operands[i]);
