@@ -395,10 +395,12 @@ static int64_t iterations_of_rounds(struct emit *m, const struct stmt *s, const 
     return iterations % t->period == 0 ? iterations : 0;
 }
 
-/* Emits the iterations of a loop one after the other. Its conditions are constants. */
-static void unroll(struct emit *m, const struct stmt *s, const struct thread_source_loop *in)
+/* Emits the iterations of a loop one after the other. Its conditions are constants. copy: the iterations that an iteration of the code
+ * before them had */
+static void unroll(struct emit *m, const struct stmt *s, const struct thread_source_loop *in,
+                   int copy)
 {
-    for (int copy = 0; !m->failed && !m->ended; copy++) {
+    for (; !m->failed && !m->ended; copy++) {
         struct scalar c = s->condition ? emit_as(m, emit_scalar(m, s->condition), DT_BOOL)
                                        : emit_constant(DT_BOOL, 1);
         assert(c.o.kind != THREAD_VALUE);
@@ -418,7 +420,7 @@ static void emit_rounds(struct emit *m, const struct stmt *s, const struct unrol
     const int64_t start = v->slots[0].o.integer, end = start + iterations * t->step;
     emit_loop_of_copies(m, s, t, t->period, emit_constant(DT_I32, end - t->period * t->step + 1));
     v->slots[0].o = thread_integer(end);
-    unroll(m, s, t->in);
+    unroll(m, s, t->in, t->period);
 }
 
 /* If a step made the counter wrap, the loop would not end: so the counter plus a step is not negative. */
@@ -443,7 +445,7 @@ void emit_loop_of_threads(struct emit *m, const struct stmt *s, const struct thr
     if (t.whole && t.jumps) /* the last test leaves the loop, which has one iteration */
         emit_loop_of_copies(m, s, &t, 1, emit_constant(DT_I32, 0));
     else if (t.whole)
-        unroll(m, s, in);
+        unroll(m, s, in, 0);
     if (t.whole)
         return;
     const size_t outer = m->rising.count;
