@@ -393,14 +393,13 @@ enum thread_opcode emit_atomic_opcode(enum op op)
 bool emit_has_atomic(struct emit *m, const struct expr *e)
 {
     const enum dtype t = e->args[0]->type.dtype;
-    bool is_float = dtype_is_float(t), full = dtype_size(t) >= 4;
-    bool least = e->op == OP_ATOMIC_MIN || e->op == OP_ATOMIC_MAX;
-    if (e->op == OP_ATOMIC_ADD || e->op == OP_ARRIVE || (full && !(least && is_float)))
+    const bool least = e->op == OP_ATOMIC_MIN || e->op == OP_ATOMIC_MAX;
+    if (e->op == OP_ATOMIC_ADD || e->op == OP_ARRIVE || dtype_size(t) >= 4 ||
+        (least && dtype_is_float(t)))
         return true;
     emit_missing(m, e->loc,
                  arena_printf(m->arena, "`%s` of %s", op_table[e->op].text, dtype_table[t].name),
-                 least ? "compare integers, such as `bits<i32>(x)` of floats that are not negative"
-                       : "exchange elements of 32 or 64 bits");
+                 "take elements of 32 or 64 bits");
     return false;
 }
 

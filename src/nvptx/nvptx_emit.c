@@ -163,8 +163,10 @@ static bool can_guard(const struct nvptx *n, const struct thread_operation *op)
         case THREAD_LOAD_SHARED: break;
         case THREAD_MMA: return false; /* all lanes of a warp do it together */
         default: {
-            const enum thread_opcode inner = op->regions.data[0]->operations.data[i]->op;
-            if ((thread_op_table[inner].effects != THREAD_PURE && !thread_is_atomic(inner)) ||
+            const struct thread_operation *of_region = op->regions.data[0]->operations.data[i];
+            const enum thread_opcode inner = of_region->op;
+            if (nvptx_atomic_loops(&n->scalars, inner, of_region->types[0]) ||
+                (thread_op_table[inner].effects != THREAD_PURE && !thread_is_atomic(inner)) ||
                 is_long(inner))
                 return false;
         }

@@ -231,7 +231,8 @@ static void atomic(struct nvptx *n, const struct thread_operation *op)
     const struct thread_operand *o = op->operands.data;
     const enum dtype t = op->types[0];
     const uint16_t type = (uint16_t)atomic_type(op->op, t);
-    if (type == MOD_NONE) {
+    const bool loops = nvptx_atomic_loops(&n->scalars, op->op, t);
+    if (type == MOD_NONE && !loops) {
         nvptx_fail(n, op);
         return;
     }
@@ -247,6 +248,11 @@ static void atomic(struct nvptx *n, const struct thread_operation *op)
                                          : addressed(n, o, (int64_t)dtype_size(t)),
                              value = nvptx_scalar(n, &o[3], t);
     struct ptx_operand all[] = {{0}, at, value, {0}};
+    if (loops) {
+        nvptx_atomic_loop(&n->scalars, op->op, t, shared, at, value,
+                          reduces ? NULL : &nvptx_registers_of(n, op->results.data[0])->word[0]);
+        return;
+    }
     if (!reduces)
         all[0] = nvptx_registers_of(n, op->results.data[0])->word[0];
     if (swaps)

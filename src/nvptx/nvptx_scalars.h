@@ -93,6 +93,13 @@ struct nvptx_lane {
 struct ptx_operand nvptx_shuffle(struct nvptx_scalars *out, enum dtype t, bool word,
                                  struct ptx_operand x, const struct nvptx_lane *from);
 
+/* Returns whether the atomic has no instruction of its own on the target, but a loop. */
+bool nvptx_atomic_loops(const struct nvptx_scalars *out, enum thread_opcode op, enum dtype t);
+/* Emits it. at: the address in shared or global memory; result: a register for the old value; NULL: it is not wanted */
+void nvptx_atomic_loop(struct nvptx_scalars *out, enum thread_opcode op, enum dtype t, bool shared,
+                       struct ptx_operand at, struct ptx_operand value,
+                       const struct ptx_operand *result);
+
 static inline bool is_half(enum dtype t)
 {
     return t == DT_F16 || t == DT_BF16;

@@ -94,6 +94,7 @@ CASES = [
      "%e = atomic_exchange.f32 %out, %n, 0, %a %f = atomic_xor.u32 %out, %n, 0, %n %g = atomic_arrive.i64 %out, %n, 0, 1 store.i64 %out, %n, 9, %g", None),
     ("%g = undefined.f32 * 4\n %a = atomic_add.f32 %out, %n, 0, %g", "an atomic has one element"),
     ("%t = atomic_inc.u32 %out, 0, 0, %n store.u32 %out, %n, 1, %t", None),
+    ("%a = atomic_max.f32 %out, %n, 0, 1.0 %b = atomic_min.bf16 %out, 3, 0, 0.5 %c = atomic_max.f64 %out, %n, 2, -1.0 store.f32 %out, %n, 9, %a", None),
     # the sums of a group that begins, and of one that an arm of an `if` commits
     ("%none = undefined.f32 * 32\n %b = product_begin.f32 %none %w = product_wait.f32 %b, 0 %x = reduce_add.f32 %w\n store.f32 %out, %n, 0, %x", None),
     ("%none = undefined.f32 * 32\n %b = product_begin.f32 %none", "nothing waits for these products"),
