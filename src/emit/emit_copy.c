@@ -188,9 +188,20 @@ static struct piece piece_at(struct emit *m, const struct deal *d, int64_t i)
 
 /* --- places of an access --- */
 
+/* Returns what is known of an index or an extent. A fragment asks for each of its registers, so some answers are kept. */
+static struct facts facts_remembered(struct emit *m, const struct expr *e)
+{
+    const struct stmt *loop = m->loop ? m->loop->s : NULL;
+    const bool in_body = m->loop && m->loop->in_body;
+    struct remembered *known = &m->remembered[(uintptr_t)e / sizeof *e % EMIT_REMEMBERED];
+    if (known->e != e || known->loop != loop || known->in_body != in_body)
+        *known = (struct remembered){e, loop, in_body, emit_facts_of(m, e)};
+    return known->facts;
+}
+
 static struct facts facts_of_extent(struct emit *m, const struct sym *s, int axis)
 {
-    return s->storage == ST_VIEW ? emit_facts_of(m, s->dims[axis])
+    return s->storage == ST_VIEW ? facts_remembered(m, s->dims[axis])
                                  : facts_exactly(s->type.extent[axis]);
 }
 
@@ -242,7 +253,7 @@ static struct scalar is_inside(struct emit *m, const struct expr *e, int axis, s
                                struct coordinate at, int64_t length)
 {
     const struct expr *index = e->index[axis].value;
-    const struct facts from = emit_facts_of(m, index), limit = facts_of_extent(m, e->sym, axis);
+    const struct facts from = facts_remembered(m, index), limit = facts_of_extent(m, e->sym, axis);
     if (divides(length, facts_divisor(&from)) && divides(length, facts_divisor(&limit)))
         at = (struct coordinate){number(0), 0, 1};
     const struct facts place =

@@ -140,6 +140,16 @@ struct rising {
     int64_t step;
 };
 
+/* Facts about a part of the program, in a loop. */
+struct remembered {
+    const struct expr *e;
+    const struct stmt *loop;
+    bool in_body;
+    struct facts facts;
+};
+
+enum { EMIT_REMEMBERED = 8 };
+
 struct emit {
     struct arena *arena;
     struct kernel *kernel;
@@ -172,10 +182,11 @@ struct emit {
     int barriers;         /* numbers of barriers that are in use */
     int64_t copies;       /* of bodies of loops that are emitted whole, as the program says */
     VEC(struct scratch_object) scratch;
-    struct room room;          /* of a kernel without roles */
-    int64_t shared_bytes;      /* of the block, scratch included */
-    struct tile_facts *facts;  /* NULL: not needed yet */
-    VEC(struct rising) rising; /* of the loops around */
+    struct room room;                              /* of a kernel without roles */
+    int64_t shared_bytes;                          /* of the block, scratch included */
+    struct tile_facts *facts;                      /* NULL: not needed yet */
+    struct remembered remembered[EMIT_REMEMBERED]; /* by address of the expression */
+    VEC(struct rising) rising;                     /* of the loops around */
     struct thread_value
         *ticket;            /* address from which blocks draw their numbers; NULL: they do not */
     struct scalar block[3]; /* the drawn number's parts: i32 */

@@ -226,6 +226,16 @@ static const char *atomic_name(enum thread_opcode op)
                                           : thread_op_table[op].text + strlen("atomic_");
 }
 
+/* Returns the parts of a mnemonic as one text. Formats take ten times as long. */
+static const char *joined(struct nvptx *n, const char *const *parts, size_t count)
+{
+    struct text text;
+    text_init(&text, n->arena);
+    for (size_t i = 0; i < count; i++)
+        text_add(&text, parts[i]);
+    return text.data;
+}
+
 static void atomic(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
@@ -240,10 +250,11 @@ static void atomic(struct nvptx *n, const struct thread_operation *op)
     const bool reduces = !n->used[op->results.data[0]->number] && !swaps &&
                          op->op != THREAD_ATOMIC_EXCHANGE && op->op != THREAD_ATOMIC_INC &&
                          op->op != THREAD_ATOMIC_ARRIVE;
-    const char *text = arena_printf(n->arena, "%s%s.%s.%s%s.*", reduces ? "red" : "atom",
-                                    op->op == THREAD_ATOMIC_ARRIVE ? ".acq_rel.gpu" : "",
-                                    shared ? "shared" : "global", atomic_name(op->op),
-                                    dtype_size(t) == 2 ? ".noftz" : "");
+    const char *const parts[] = {reduces ? "red" : "atom",
+                                 op->op == THREAD_ATOMIC_ARRIVE ? ".acq_rel.gpu" : "",
+                                 shared ? ".shared." : ".global.", atomic_name(op->op),
+                                 dtype_size(t) == 2 ? ".noftz.*" : ".*"};
+    const char *text = joined(n, parts, sizeof parts / sizeof *parts);
     const struct ptx_operand at = shared ? nvptx_element(n, o)
                                          : addressed(n, o, (int64_t)dtype_size(t)),
                              value = nvptx_scalar(n, &o[3], t);
@@ -295,12 +306,15 @@ static void lock(struct nvptx *n, const struct thread_operation *op)
 static const char *on_matrices(struct nvptx *n, const struct thread_operation *op, uint16_t words,
                                const char *transposed)
 {
-    if ((words == 1 || words == 2 || words == 4) && dtype_size(op->types[0]) <= 4 &&
-        op->types[0] != DT_BOOL)
-        return arena_printf(n->arena, "%smatrix.sync.aligned.m8n8.x%d%s.shared.b16",
-                            op->op == THREAD_LOAD_MATRIX ? "ld" : "st", words, transposed);
-    nvptx_fail(n, op);
-    return NULL;
+    static const char *const counts[] = {NULL, "x1", "x2", NULL, "x4"};
+    if (words > 4 || !counts[words] || dtype_size(op->types[0]) > 4 || op->types[0] == DT_BOOL) {
+        nvptx_fail(n, op);
+        return NULL;
+    }
+    const char *const parts[] = {op->op == THREAD_LOAD_MATRIX ? "ld" : "st",
+                                 "matrix.sync.aligned.m8n8.", counts[words], transposed,
+                                 ".shared.b16"};
+    return joined(n, parts, sizeof parts / sizeof *parts);
 }
 
 /* Returns the words of a group of matrices, which instructions take as bits: registers of floats are copied before it if the

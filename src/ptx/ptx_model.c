@@ -113,13 +113,10 @@ bool ptx_whole_vector(const struct ptx_function *f, const struct ptx_operand *o)
 
 const char *ptx_register_name(struct arena *a, const struct ptx_function *f, uint32_t reg)
 {
-    const struct ptx_register *r = &f->registers.data[reg];
-    const struct ptx_registers *range = f->ranges.data[r->range];
-    uint32_t width = ptx_registers_width(range);
-    const char *name = range->name;
-    if (range->numbered)
-        name = arena_printf(a, "%s%u", name, (unsigned)(r->number / width));
-    return width > 1 ? arena_printf(a, "%s.%c", name, "xyzw"[r->number % width]) : name;
+    struct text name;
+    text_init(&name, a);
+    ptx_print_register(&name, f, reg);
+    return name.data;
 }
 
 /* --- variables --- */

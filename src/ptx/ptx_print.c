@@ -20,12 +20,13 @@ struct printer {
 /* Adds a number. Most of a text is registers and offsets, and this is faster than printf. */
 static void add_number(struct text *out, uint64_t value)
 {
-    char digits[20];
-    size_t at = sizeof digits;
+    char digits[21];
+    char *at = &digits[sizeof digits - 1];
+    *at = '\0';
     do
-        digits[--at] = (char)('0' + value % 10);
+        *--at = (char)('0' + value % 10);
     while (value /= 10);
-    text_add_n(out, digits + at, sizeof digits - at);
+    text_add(out, at);
 }
 
 static void add_signed(struct text *out, int64_t value)
@@ -50,18 +51,24 @@ static void print_register_name(struct printer *p, uint32_t reg)
     const struct ptx_registers *range = p->function->ranges.data[r->range];
     text_add(p->out, range->name);
     if (range->numbered)
-        add_number(p->out, r->number / ptx_registers_width(range));
+        add_number(p->out, range->vector ? r->number / range->vector : r->number);
 }
 
 static void print_register(struct printer *p, uint32_t reg)
 {
     const struct ptx_register *r = &p->function->registers.data[reg];
-    uint32_t width = ptx_registers_width(p->function->ranges.data[r->range]);
+    const uint32_t width = p->function->ranges.data[r->range]->vector;
     print_register_name(p, reg);
-    if (width > 1) {
+    if (width) {
         text_add_char(p->out, '.');
         text_add_char(p->out, "xyzw"[r->number % width]);
     }
+}
+
+void ptx_print_register(struct text *out, const struct ptx_function *f, uint32_t reg)
+{
+    struct printer p = {.out = out, .function = f};
+    print_register(&p, reg);
 }
 
 /* Prints an offset as PTX writes it: +4, +-4, nothing for 0. */
