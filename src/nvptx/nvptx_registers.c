@@ -21,6 +21,12 @@ struct factor {
     const struct factor *next;
 };
 
+/* A group that fma makes. */
+struct sum {
+    const struct thread_region *made_in; /* NULL: it is another value */
+    uint32_t uses;                       /* one in another region counts twice */
+};
+
 struct liveness {
     struct nvptx *n;
     uint32_t groups;
@@ -29,6 +35,7 @@ struct liveness {
     uint64_t *clashes;             /* by group: a set */
     uint32_t *next;                /* by number: the next value that shares the registers; a ring */
     const struct factor **factors; /* by number */
+    struct sum *sums;              /* by number */
 };
 
 /* Targets of the jumps out of a region. */
@@ -271,6 +278,67 @@ static void number(struct liveness *l, const struct thread_region *r)
     }
 }
 
+/* --- chains --- */
+
+static bool adds_groups(const struct thread_operation *op)
+{
+    return op->op == THREAD_FMA && op->results.data[0]->type.count > 1;
+}
+
+/* Returns the group that the fma adds to if another fma of its region made it and nothing else uses it: the result has its
+ * registers. NULL: it is another value. */
+static const struct thread_value *continued(const struct liveness *l,
+                                            const struct thread_operation *op)
+{
+    const struct thread_value *v = adds_groups(op) ? op->operands.data[2].value : NULL;
+    const bool once = v && l->sums[v->number].uses == 1 && l->sums[v->number].made_in;
+    return once && v->type.count == op->results.data[0]->type.count ? v : NULL;
+}
+
+static void count_uses(struct liveness *l, const struct thread_region *r)
+{
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        for (size_t j = 0; j < op->operands.count; j++) {
+            const struct thread_value *v = op->operands.data[j].value;
+            if (v)
+                l->sums[v->number].uses += l->sums[v->number].made_in == r ? 1 : 2;
+        }
+        if (adds_groups(op))
+            l->sums[op->results.data[0]->number].made_in = r;
+        for (size_t j = 0; j < op->regions.count; j++)
+            count_uses(l, op->regions.data[j]);
+    }
+}
+
+/* Gives the sums of a chain one place in the sets. */
+static void number_chains(struct liveness *l, const struct thread_region *r)
+{
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        const struct thread_value *from = continued(l, op);
+        if (from)
+            l->group[op->results.data[0]->number] = l->group[from->number];
+        else if (adds_groups(op))
+            number_value(l, op->results.data[0]);
+        for (size_t j = 0; j < op->regions.count; j++)
+            number_chains(l, op->regions.data[j]);
+    }
+}
+
+/* Gives the sums of a chain the registers of the last one. */
+static void share_chains(struct liveness *l, const struct thread_region *r)
+{
+    for (size_t i = r->operations.count; i-- > 0;) {
+        const struct thread_operation *op = r->operations.data[i];
+        const struct thread_value *from = continued(l, op);
+        if (from)
+            l->n->shares[from->number] = l->n->shares[op->results.data[0]->number];
+        for (size_t j = 0; j < op->regions.count; j++)
+            share_chains(l, op->regions.data[j]);
+    }
+}
+
 /* --- sharing --- */
 
 /* Returns whether the registers of a and of b can be the same. */
@@ -358,11 +426,15 @@ void nvptx_share(struct nvptx *n)
         n->shares[i] = l.next[i] = i;
         l.group[i] = none;
     }
+    l.sums = arena_array(n->arena, struct sum, count);
+    count_uses(&l, n->function->body);
     number(&l, n->function->body);
+    number_chains(&l, n->function->body);
     l.words = l.groups / WORD + 1;
     l.clashes = arena_array(n->arena, uint64_t, l.groups * l.words);
     const struct exits outside = {0};
     walk(&l, n->function->body, new_set(&l), &outside);
     share_region(&l, n->function->body, true, NULL, NULL);
     share_region(&l, n->function->body, false, NULL, NULL);
+    share_chains(&l, n->function->body);
 }
