@@ -91,7 +91,9 @@ static bool is_half(enum dtype t)
 
 static uint16_t per_word(enum dtype t)
 {
-    return (uint16_t)(t == DT_BOOL || dtype_size(t) >= WORD_BYTES ? 1 : WORD_BYTES / dtype_size(t));
+    return (uint16_t)(t == DT_NONE || t == DT_BOOL || dtype_size(t) >= WORD_BYTES
+                          ? 1
+                          : WORD_BYTES / dtype_size(t));
 }
 
 static int words_of(const struct lanes *l)
