@@ -5,8 +5,9 @@
 bool nvptx_atomic_loops(const struct nvptx_scalars *out, enum thread_opcode op, enum dtype t)
 {
     const bool extreme = op == THREAD_ATOMIC_MIN || op == THREAD_ATOMIC_MAX;
-    return dtype_is_float(t) && (extreme || (op == THREAD_ATOMIC_ADD && t == DT_BF16 &&
-                                             !nvptx_has(out, TARGET_BF16_ARITHMETIC)));
+    return t != DT_NONE && dtype_is_float(t) &&
+           (extreme ||
+            (op == THREAD_ATOMIC_ADD && t == DT_BF16 && !nvptx_has(out, TARGET_BF16_ARITHMETIC)));
 }
 
 static const char *const load[2] = {"ld.relaxed.gpu.global.*", "ld.relaxed.cta.shared.*"};
