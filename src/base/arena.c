@@ -242,6 +242,7 @@ char *arena_printf(struct arena *a, const char *format, ...)
 
 void *vec_room(struct arena *a, void *data, size_t count, size_t *capacity, size_t size)
 {
+    assert(size > 0 && count <= *capacity && (data || count == 0));
     if (count < *capacity)
         return data;
     if (*capacity > SIZE_MAX / 2)

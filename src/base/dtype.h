@@ -2,6 +2,7 @@
 #ifndef TW_DTYPE_H
 #define TW_DTYPE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,19 +31,23 @@ extern const struct dtype_info dtype_table[DT_COUNT];
 /* Bytes of one element. */
 static inline size_t dtype_size(enum dtype t)
 {
+    assert((unsigned)t < DT_COUNT);
     return (size_t)dtype_table[t].bits / 8;
 }
 static inline bool dtype_is_float(enum dtype t)
 {
+    assert((unsigned)t < DT_COUNT);
     return dtype_table[t].kind == DK_FLOAT;
 }
 /* Signed or unsigned integer; bool is neither. */
 static inline bool dtype_is_int(enum dtype t)
 {
+    assert((unsigned)t < DT_COUNT);
     return dtype_table[t].kind == DK_SINT || dtype_table[t].kind == DK_UINT;
 }
 static inline bool dtype_is_signed(enum dtype t)
 {
+    assert((unsigned)t < DT_COUNT);
     return dtype_table[t].kind == DK_SINT || dtype_table[t].kind == DK_FLOAT;
 }
 

@@ -1,5 +1,6 @@
 #include "base/name_table.h"
 
+#include <assert.h>
 #include <string.h>
 
 void name_table_init(struct name_table *names, struct arena *a)
@@ -20,6 +21,7 @@ static uint32_t hash_of(const char *text, size_t length)
 static struct name_entry *place_of(const struct name_table *names, const char *text, size_t length,
                                    uint32_t hash)
 {
+    assert(names->count < names->capacity);
     size_t mask = names->capacity - 1;
     for (size_t i = hash & mask;; i = (i + 1) & mask) {
         struct name_entry *name = &names->places[i];
@@ -64,6 +66,7 @@ struct name_entry *name_table_add(struct name_table *names, const char *text, si
         make_room(names, names->capacity ? names->capacity * 2 : 16);
     uint32_t hash = hash_of(text, length);
     struct name_entry *name = place_of(names, text, length, hash);
+    assert(!name->text); /* the caller looked for it */
     *name = (struct name_entry){.text = text, .length = (uint32_t)length, .hash = hash};
     names->count++;
     return name;

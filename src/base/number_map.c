@@ -1,5 +1,7 @@
 #include "base/number_map.h"
 
+#include <assert.h>
+
 /* Mixes all 64 bits (the finaliser of MurmurHash3, Appleby 2011). */
 static uint64_t hash_of(uint64_t x)
 {
@@ -11,6 +13,7 @@ static uint64_t hash_of(uint64_t x)
 /* Returns the entry of the key, or the free entry for it. The table is never full. */
 static struct number_entry *place_of(const struct number_map *map, uint64_t key)
 {
+    assert(map->count < map->capacity);
     size_t mask = map->capacity - 1;
     for (size_t i = hash_of(key) & mask;; i = (i + 1) & mask)
         if (!map->entries[i].used || map->entries[i].key == key)

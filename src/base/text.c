@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ static void grow(struct text *t, size_t more)
 /* Makes room for `more` bytes and the final '\0'. */
 static inline void text_room(struct text *t, size_t more)
 {
+    assert(t->length < t->capacity);
     if (more >= t->capacity - t->length)
         grow(t, more);
 }
@@ -47,6 +49,7 @@ void text_add_n(struct text *t, const char *s, size_t length)
 /* Most pieces are a few letters, so copying and counting go together. */
 void text_add(struct text *t, const char *s)
 {
+    assert(t->length < t->capacity);
     size_t room = t->capacity - t->length, n = 0;
     char *to = t->data + t->length;
     while (n < room && (to[n] = s[n]))

@@ -3,6 +3,8 @@
 
 #include "base/platform.h"
 
+#include <assert.h>
+
 /* Most bytes of all caches of a launch; a part that does not fit is packed by each block for
  * itself. */
 #define MOST_CACHE_BYTES ((size_t)1 << 30)
@@ -36,6 +38,7 @@ bool packed_cache_line(const struct frame *f, const struct packed_fill *fill, co
 unsigned char *packed_cache_at(const struct packed_cache *cache, const struct packed_plan *plan,
                                int64_t line, int64_t depth)
 {
+    assert(line >= 0 && depth >= 0);
     int64_t size = (int64_t)dtype_size(plan->form.to), width = (int64_t)cache->width;
     if (plan->form.side == PACKED_LEFT)
         return cache->memory + (line * plan->form.lines * cache->step + depth) * size;
@@ -49,6 +52,7 @@ struct packed_source packed_cache_part(const struct frame *f, const struct packe
     const struct packed_cache *cache = &f->launch->packed[fill->cache];
     const int64_t part = depth / cache->part_depth, first = part * cache->part_depth;
     const int64_t left = cache->depth - first;
+    assert(line >= 0 && depth >= 0 && left > 0 && part < cache->parts);
     return (struct packed_source){
         .done = &cache->done[line / cache->rows * cache->turn_states +
                              (line % cache->rows * cache->parts + part) * cache->pieces],
@@ -98,6 +102,7 @@ bool packed_piece_take(_Atomic unsigned char *done)
 
 void packed_piece_done(_Atomic unsigned char *done)
 {
+    assert(atomic_load_explicit(done, memory_order_relaxed) == PACKED_BUSY);
     atomic_store_explicit(done, PACKED_READY, memory_order_release);
 }
 
@@ -121,6 +126,7 @@ void packed_piece_pack(const struct frame *f, const struct packed_source *source
     const struct packed_cache *cache = &f->launch->packed[source->fill->cache];
     const struct packed_form *form = &f->program->packed[source->fill->cache].form;
     const int64_t from = (int64_t)piece * cache->piece_lines, left = form->lines - from;
+    assert(piece < (size_t)cache->pieces && left > 0);
     const int64_t lines = left < cache->piece_lines ? left : cache->piece_lines;
     const struct box box = part_box(f, source, from, lines);
     const int64_t panel = from / (int64_t)cache->width * cache->step;

@@ -24,6 +24,7 @@
 
 #include "cpu/details.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -316,6 +317,7 @@ struct frame {
 
 static inline void *frame_at(const struct frame *f, uint32_t at)
 {
+    assert(at != NO_SLOT);
     return f->memory + at;
 }
 

@@ -1,6 +1,7 @@
 /* The domain: congruences and limits, and their combinations. */
 #include "facts/facts_own.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define MOST_MODULUS ((int64_t)1 << FACTS_MOST_MODULUS_LOG)
@@ -158,6 +159,7 @@ static void tighten_limits(struct facts *f)
 
 bool facts_tighten(struct facts *f)
 {
+    assert(f->modulus == 0 || (f->modulus > 0 && f->rest >= 0 && f->rest < f->modulus));
     if (f->modulus == 0) {
         bool possible =
             f->least <= f->rest && f->rest <= f->greatest && ((uint64_t)f->rest & ~f->ones) == 0;
@@ -232,6 +234,7 @@ struct facts facts_any(struct facts_type t)
 
 struct facts facts_multiple(int64_t n)
 {
+    assert(n >= 0);
     return facts_with_residue(facts_between(INT64_MIN, INT64_MAX), n > MOST_MODULUS ? 1 : n, 0);
 }
 

@@ -46,7 +46,7 @@ struct facts_type facts_type_of(enum dtype t);
 struct facts facts_any(struct facts_type t);
 struct facts facts_exactly(int64_t v);
 struct facts facts_between(int64_t least, int64_t greatest);
-/* Returns the facts of a multiple of n, n > 0. */
+/* Returns the facts of a multiple of n, n >= 0. */
 struct facts facts_multiple(int64_t n);
 
 /* --- asking --- */

@@ -1,6 +1,7 @@
 /* Gaussian elimination, one vector at a time. */
 #include "layout/gf2.h"
 
+#include <assert.h>
 #include <string.h>
 
 void gf2_init(struct gf2_space *s)
@@ -26,6 +27,7 @@ bool gf2_insert(struct gf2_space *s, uint64_t v, uint64_t tag)
     if (!v)
         return false;
     int bit = gf2_highest(v);
+    assert(!s->row[bit] && s->rank < 64);
     s->row[bit] = v;
     s->tag[bit] = tag;
     s->rank++;

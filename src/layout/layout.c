@@ -26,6 +26,7 @@ void layout_init(struct layout *l)
 
 void layout_copy(struct layout *to, const struct layout *from)
 {
+    assert(from->digit_count <= LAYOUT_DIGITS);
     size_t head = offsetof(struct layout, digits);
     memcpy(to, from, head + (size_t)from->digit_count * sizeof *from->digits);
     memcpy(to->flip, from->flip, sizeof to->flip);
@@ -90,6 +91,7 @@ void layout_add_free(struct layout *l, enum layout_axis in, int32_t extent)
 void layout_add_bit(struct layout *l, enum layout_axis in, const int32_t * xor)
 {
     struct layout_digit *d = new_digit(l, in, 2);
+    assert(d);
     memcpy(d->xor, xor, (size_t)l->out_count * sizeof *xor);
 }
 
@@ -289,6 +291,7 @@ void layout_apply(const struct layout *l, const int32_t *in, int32_t *out)
         const struct layout_digit *d = &l->digits[i];
         if (i == 0 || l->digits[i - 1].in != d->in)
             rest = in[d->in];
+        assert(d->extent > 0 && rest >= 0);
         int32_t value = rest % d->extent;
         rest /= d->extent;
         if (!value)
@@ -326,6 +329,7 @@ bool layout_element(const struct layout *l, int32_t reg, int32_t lane, int32_t w
 
 int32_t layout_weight(const struct layout *l, int digit)
 {
+    assert(digit >= 0 && digit < l->digit_count);
     int32_t weight = 1;
     for (int d = digit - 1; d >= 0 && l->digits[d].in == l->digits[digit].in; d--)
         weight *= l->digits[d].extent;
@@ -334,6 +338,7 @@ int32_t layout_weight(const struct layout *l, int digit)
 
 void layout_range(const struct layout *l, int out, int32_t *least, int32_t *greatest)
 {
+    assert(out >= 0 && out < l->out_count);
     struct layout
         runs; /* afterwards only mixing bits are xors, and their mask says which bits they reach */
     layout_copy(&runs, l);

@@ -9,6 +9,7 @@
 
 #include "layout/gf2.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { BANKS = 32, WORD_LOG = 2, ROW_BYTES = 16, VECTOR_BYTES = 16, SECTOR_BYTES = 32 };
@@ -59,6 +60,7 @@ static int busiest_bank(const uint32_t *address, uint32_t active, int count, int
 
 int layout_shared_wavefronts(const uint32_t address[LAYOUT_LANES], uint32_t active, int bytes)
 {
+    assert(bytes > 0 && bytes <= 16);
     int lanes = lanes_per_phase(bytes), sum = 0;
     for (int first = 0; first < LAYOUT_LANES; first += lanes)
         sum += busiest_bank(address + first, active >> first, lanes, bytes);
@@ -85,6 +87,7 @@ int layout_matrix_wavefronts(const uint32_t rows[LAYOUT_LANES], int matrices)
 int layout_global_sectors(const uint64_t address[LAYOUT_LANES], uint32_t active, int bytes)
 {
     uint64_t seen[2 * LAYOUT_LANES];
+    assert(bytes > 0 && bytes <= SECTOR_BYTES);
     int count = 0;
     for (int lane = 0; lane < LAYOUT_LANES; lane++) {
         if (!(active >> lane & 1))

@@ -9,6 +9,8 @@
 
 #include "layout/gf2.h"
 
+#include <assert.h>
+
 enum { RANK_MAX = 6 };
 
 bool layout_ordered(const int32_t *extents, int rank, const int *order, int pad, struct layout *out)
@@ -17,6 +19,7 @@ bool layout_ordered(const int32_t *extents, int rank, const int *order, int pad,
     if (rank < 1 || rank > RANK_MAX)
         return false;
     for (int i = 0; i < rank; i++) {
+        assert(order[i] >= 0 && order[i] < rank);
         step[order[i]] = size;
         size *= extents[order[i]];
         if (i == 0)
@@ -73,6 +76,7 @@ bool layout_swizzled(const struct layout *l, int bits, int base, int shift, stru
 bool layout_tensor_box(const int32_t *extents, int rank, int element_bits, int span,
                        struct layout *out)
 {
+    assert(element_bits > 0);
     struct layout plain;
     int modes = span == 32 ? 1 : span == 64 ? 2 : span == 128 ? 3 : 0;
     if (span == 0)

@@ -2,6 +2,8 @@
  * of that warp, up to that time", shared among the threads that know the same. */
 #include "sim/sim_race_own.h"
 
+#include <assert.h>
+
 static bool is_block(const struct race_entry *e)
 {
     return (e->id & 63) == 0;
@@ -20,6 +22,7 @@ void race_vc_drop(struct sim_races *r, struct race_vc *vc)
 
 static struct race_vc *vc_new(struct sim_races *r, uint32_t count)
 {
+    assert(count > 0);
     struct race_vc *vc = race_resize(r, NULL, 0, size_of(count));
     vc->refs = 1;
     vc->count = count;
@@ -53,6 +56,7 @@ struct race_vc *race_vc_of(struct sim_races *r, const struct race_entry *entries
 static uint32_t put(struct race_vc *vc, uint32_t count, const struct race_entry *e)
 {
     uint32_t first = count;
+    assert(count < vc->count && (count == 0 || vc->entry[count - 1].id <= e->id));
     while (first > 0 && vc->entry[first - 1].id == e->id)
         first--;
     /* The block's own entry comes before those of its warps. */

@@ -1,6 +1,8 @@
 /* Names in findings: of their kinds, of memory and of elements of arrays. */
 #include "sim/sim_report.h"
 
+#include <assert.h>
+
 static const struct {
     const char *name;
     bool fails;
@@ -68,6 +70,7 @@ void sim_report_add_array(struct sim_report *r, const struct sim_report_array *a
 
 static int64_t element_count(const struct sim_report_array *a)
 {
+    assert(a->rank >= 0 && a->element > 0);
     int64_t count = 1;
     for (int i = 0; i < a->rank; i++)
         count *= a->shape[i];

@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "tile/numbering.h"
 
+#include <assert.h>
 #include <string.h>
 
 int kernel_block_threads(const struct kernel *k)
@@ -22,6 +23,7 @@ struct type type_scalar(enum dtype t)
 
 struct type type_tile(enum dtype t, int rank, const int64_t *extent)
 {
+    assert(rank >= 0 && rank <= MAX_RANK);
     struct type type = {.dtype = t, .rank = rank};
     for (int i = 0; i < rank; i++)
         type.extent[i] = extent[i];
@@ -150,6 +152,7 @@ int numbering_of(const struct numbering *n, const struct sym *s)
 
 struct expr *expr_new(struct kernel *k, enum op op, struct type type, struct loc loc, int count)
 {
+    assert((unsigned)op < OP_COUNT && count >= 0);
     struct expr *e = arena_new(k->arena, struct expr);
     e->op = op;
     e->type = type;
@@ -164,6 +167,7 @@ struct expr *expr_unary(struct kernel *k, enum op op, struct type type, struct l
                         struct expr *a)
 {
     struct expr *e = expr_new(k, op, type, loc, 1);
+    assert(a);
     e->args[0] = a;
     return e;
 }
@@ -172,6 +176,7 @@ struct expr *expr_binary(struct kernel *k, enum op op, struct type type, struct 
                          struct expr *a, struct expr *b)
 {
     struct expr *e = expr_new(k, op, type, loc, 2);
+    assert(a && b);
     e->args[0] = a;
     e->args[1] = b;
     return e;
@@ -200,6 +205,7 @@ struct expr *expr_ref(struct kernel *k, struct sym *s, struct loc loc)
 
 struct expr *expr_access(struct kernel *k, struct sym *s, int indices, struct loc loc)
 {
+    assert(indices >= 0 && indices <= MAX_RANK);
     struct expr *e = expr_new(k, OP_ACCESS, type_scalar(s->type.dtype), loc, 0);
     e->sym = s;
     e->indices = indices;

@@ -1,10 +1,12 @@
 /* Numbers of a tile's elements: row-major, and those that operations on shapes read. */
 #include "tile/tile.h"
 
+#include <assert.h>
 #include <string.h>
 
 void type_coordinates(const struct type *t, int64_t number, int64_t *at)
 {
+    assert(number >= 0 && number < type_elements(t));
     for (int i = t->rank - 1; i >= 0; i--) {
         at[i] = number % t->extent[i];
         number /= t->extent[i];
@@ -14,14 +16,17 @@ void type_coordinates(const struct type *t, int64_t number, int64_t *at)
 int64_t type_number(const struct type *t, const int64_t *at)
 {
     int64_t number = 0;
-    for (int i = 0; i < t->rank; i++)
+    for (int i = 0; i < t->rank; i++) {
+        assert(at[i] >= 0 && at[i] < t->extent[i]);
         number = number * t->extent[i] + at[i];
+    }
     return number;
 }
 
 int64_t type_broadcast_number(const struct type *from, const struct type *to, const int64_t *at)
 {
     int64_t number = 0;
+    assert(from->rank <= to->rank);
     for (int i = 0; i < from->rank; i++) {
         int64_t along = at[to->rank - from->rank + i];
         number = number * from->extent[i] + (from->extent[i] == 1 ? 0 : along);
@@ -53,6 +58,7 @@ int64_t expr_moved_number(const struct expr *e, const int64_t *at)
 
 struct line type_line(const struct type *t, int axis)
 {
+    assert(axis < t->rank);
     struct line l = {.count = type_elements(t), .step = 1, .lines = 1};
     if (axis < 0)
         return l;
@@ -65,5 +71,6 @@ struct line type_line(const struct type *t, int axis)
 
 int64_t type_line_first(const struct line *l, int64_t line)
 {
+    assert(line >= 0 && line < l->lines);
     return line / l->step * l->step * l->count + line % l->step;
 }
