@@ -362,6 +362,20 @@ static const struct layout *layout_of_atomic(struct emit *m, const struct expr *
     return plan_keep(m->layouts, l ? l : plan_blocked(m->layouts, t, 0));
 }
 
+/* Returns how many elements one instruction adds at most. */
+static int most_added(struct emit *m, const struct expr *e, enum dtype t)
+{
+    const struct target *target = m->options->target;
+    const bool vectors = target_has(target, TARGET_RED_VECTORS);
+    if (e->op != OP_ATOMIC_ADD || e->args[0]->sym->storage != ST_VIEW)
+        return 1;
+    if (t == DT_F32)
+        return vectors ? 4 : 1;
+    if (t == DT_F16 || (t == DT_BF16 && target_has(target, TARGET_BF16_ARITHMETIC)))
+        return vectors ? 8 : 2;
+    return 1;
+}
+
 struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
                                      const struct layout *wanted)
 {
@@ -382,21 +396,30 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
     }
     const struct gathers gathers = emit_find_gathers(m, target, l);
     const struct spots s = emit_spots(m, l);
+    struct vector vector = vector_along(l, t);
+    const int most = wanted ? 1 : most_added(m, e, t);
+    vector.elements = most == 1 ? 1 : emit_access_width(m, target, vector.elements);
+    vector.elements = vector.elements < most ? vector.elements : most;
     int64_t count = 0;
     for (int32_t r = 0; r < old.count && !m->failed; r++) {
         struct scalar index[MAX_RANK], values[MOST];
-        if (emit_spot_repeats(&s, r))
+        struct thread_operand added[VECTOR_BYTES];
+        if (!begins(&vector, r) || emit_spot_repeats(&s, r))
             continue;
         count++;
         for (int k = 0; k + 1 < e->count; k++)
             values[k] = emit_as(m, args[k].v[r], t);
+        for (int i = 0; i < vector.elements; i++)
+            added[i] = emit_as(m, args[0].v[register_at(&vector, r, i)], t).o;
+        if (vector.elements > 1)
+            values[0].o = emit_join(m, t, added, vector.elements);
         const struct piece p = piece_at(m, &s, r, s.first);
         const struct element x =
             emit_access_at(m, target, p.at, p.mine, emit_gathered_at(&gathers, r, index));
         const struct scalar v = emit_atomic_at(m, e, x.index, values, x.inside, wanted != NULL);
         old.v[r] = wanted ? v : old.v[r];
     }
-    emit_note_atomics(m, e, count, wanted);
+    emit_note_atomics(m, e, vector.elements, count, wanted);
     emit_at(m, before);
     if (!wanted)
         return old;

@@ -234,20 +234,24 @@ void emit_note_copy(struct emit *m, const struct stmt *s, const struct layout *r
     emit_note_async(m, s, &w.how);
 }
 
-void emit_note_atomics(struct emit *m, const struct expr *e, int64_t count, bool wanted)
+void emit_note_atomics(struct emit *m, const struct expr *e, int elements, int64_t count,
+                       bool wanted)
 {
     const struct sym *s = e->args[0]->sym;
-    const bool shared = s->storage == ST_SHARED;
+    const bool shared = s->storage == ST_SHARED, half = dtype_size(s->type.dtype) == 2;
+    const int words = half ? elements / 2 : elements;
+    const char *vector = elements == 1 ? "" : words == 4 ? ".v4" : words == 2 ? ".v2" : "";
     add_access(m, (struct lower_access){
                       .loc = e->loc,
                       .sym = s,
                       .shared = shared,
                       .store = true,
-                      .how = arena_printf(m->arena, "%s.%s.%s.%s", wanted ? "atom" : "red",
-                                          shared ? "shared" : "global",
-                                          op_table[e->op].text + strlen("atomic_"),
-                                          dtype_table[s->type.dtype].name),
-                      .bytes = size_of(s->type.dtype),
+                      .how = arena_printf(
+                          m->arena, "%s.%s.%s%s%s.%s%s", wanted ? "atom" : "red",
+                          shared ? "shared" : "global", op_table[e->op].text + strlen("atomic_"),
+                          half && elements > 1 ? ".noftz" : "", vector,
+                          dtype_table[s->type.dtype].name, half && elements > 1 ? "x2" : ""),
+                      .bytes = elements * size_of(s->type.dtype),
                       .instructions = count * warps_of(m)});
 }
 

@@ -655,8 +655,9 @@ void emit_note_elements(struct emit *m, const struct expr *e, int count, bool st
 /* Notes `vectors` accesses of `count` neighbours in each thread, which all threads do together. */
 void emit_note_vectors(struct emit *m, const struct expr *e, int count, int64_t vectors,
                        bool store);
-/* Notes an atomic of a part: `count` instructions of each thread. wanted: with the old values. */
-void emit_note_atomics(struct emit *m, const struct expr *e, int64_t count, bool wanted);
+/* Notes an atomic of a part: `count` instructions of each thread, with `elements` each. wanted: with the old values. */
+void emit_note_atomics(struct emit *m, const struct expr *e, int elements, int64_t count,
+                       bool wanted);
 /* Notes a copy in the background to a shared tile. */
 struct access;
 void emit_note_async(struct emit *m, const struct stmt *s, const struct access *how);

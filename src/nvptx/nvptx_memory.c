@@ -236,10 +236,42 @@ static const char *joined(struct nvptx *n, const char *const *parts, size_t coun
     return text.data;
 }
 
+/* Adds a group to neighbours in global memory. */
+static void add_group(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_type t = op->results.data[0]->type;
+    const struct thread_operand *o = op->operands.data;
+    const bool half = dtype_size(t.dtype) == 2;
+    const uint16_t type = !half               ? MOD_F32
+                          : t.dtype == DT_F16 ? MOD_F16X2
+                                              : MOD_BF16X2,
+                   words = nvptx_words(t);
+    const int target = n->function->target.number;
+    if (n->used[op->results.data[0]->number] ||
+        (words > 1 && !target_number_has(target, TARGET_RED_VECTORS)) ||
+        (t.dtype == DT_BF16 && !target_number_has(target, TARGET_BF16_ARITHMETIC))) {
+        nvptx_fail(n, op);
+        return;
+    }
+    const struct ptx_operand *word = stored_words(n, &o[3], t);
+    nvptx_guarded(n,
+                  ptx_emit_for(&n->build, &type,
+                               arena_printf(n->arena, "red.global.add%s%s.*", half ? ".noftz" : "",
+                                            words == 4   ? ".v4"
+                                            : words == 2 ? ".v2"
+                                                         : ""),
+                               addressed(n, o, (int64_t)dtype_size(t.dtype)),
+                               words == 1 ? word[0] : ptx_vector(&n->build, word, words)));
+}
+
 static void atomic(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
     const enum dtype t = op->types[0];
+    if (op->results.data[0]->type.count > 1) {
+        add_group(n, op);
+        return;
+    }
     const uint16_t type = (uint16_t)atomic_type(op->op, t);
     const bool loops = nvptx_atomic_loops(&n->scalars, op->op, t);
     if (type == MOD_NONE && !loops) {

@@ -348,9 +348,20 @@ static void check_copy(struct checks *c, const struct thread_operation *op)
         thread_verify_refuse(c, &op->operands.data[4], "one copy has 4, 8 or 16 bytes");
 }
 
+/* Returns whether one instruction adds so many elements in global memory. */
+static bool adds_vector(const struct thread_operation *op)
+{
+    const enum dtype t = op->types[0];
+    const int count = op->results.data[0]->type.count, most = t == DT_F32                   ? 4
+                                                              : t == DT_F16 || t == DT_BF16 ? 8
+                                                                                            : 1;
+    return op->op == THREAD_ATOMIC_ADD && op->operands.data[0].kind != THREAD_ELEMENT &&
+           count <= most && (count & (count - 1)) == 0;
+}
+
 static void check_memory(struct checks *c, const struct thread_operation *op)
 {
-    if (thread_is_atomic(op->op) && op->results.data[0]->type.count > 1)
+    if (thread_is_atomic(op->op) && op->results.data[0]->type.count > 1 && !adds_vector(op))
         thread_verify_fault(c, op->where, "an atomic has one element");
     const struct thread_operand *o = op->operands.data;
     for (size_t i = 1; thread_is_atomic(op->op) && o[0].kind == THREAD_ELEMENT && i <= 2; i++)

@@ -36,12 +36,10 @@ NOT_TAKEN = {*test_threads.NOT_TAKEN, *test_tiles.NOT_TAKEN}
 # What differs for each reason.
 NEEDED = "a value that nothing needs has no register, and is not loaded"
 PLACE = "accesses to scratch are at the place of their statement, not of the access before them"
-ONE = "elements of atomics one at a time"
 BYTES = "two bytes are one element of 16 bits"
 REASONS = {
     NEEDED: {"scalars", "variables", "places"},
     PLACE: {"places"},
-    ONE: {"accesses"},
     BYTES: {"accesses"},
 }
 DIFFERENT = {
@@ -63,7 +61,6 @@ DIFFERENT = {
     "tests/golden/barriers.tile:ordered": NEEDED,
     "tests/golden/join.tile:joined": PLACE,
     "tests/golden/join_kept.tile:kept": PLACE,
-    "tests/golden/ptx_atomic.tile:add": ONE,
     "tests/golden/ptx_reduce.tile:rows": PLACE,
     "tests/golden/rows.tile:rows": PLACE,
 }

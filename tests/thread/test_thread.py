@@ -92,7 +92,10 @@ CASES = [
     ("%v = load_if.f32 %n, %out, %n, 1, 0.5", "expected a predicate (bool)"),
     ("%a = atomic_add.f32 %out, %n, 0, 1.0 %b = atomic_max.i32 %out, %n, 1, -5 %c = atomic_cas.u64 %out, %n, 1, 0, 7 %d = atomic_add.bf16 %out, 3, 0, 0.5\n"
      "%e = atomic_exchange.f32 %out, %n, 0, %a %f = atomic_xor.u32 %out, %n, 0, %n %g = atomic_arrive.i64 %out, %n, 0, 1 store.i64 %out, %n, 9, %g", None),
-    ("%g = undefined.f32 * 4\n %a = atomic_add.f32 %out, %n, 0, %g", "an atomic has one element"),
+    ("%g = undefined.f32 * 4\n %a = atomic_add.f32 %out, 4, 0, %g %h = undefined.bf16 * 8\n %b = atomic_add.bf16 %out, 8, 8, %h", None),
+    ("%g = undefined.f32 * 4\n %a = atomic_max.f32 %out, %n, 0, %g", "an atomic has one element"),
+    ("%g = undefined.f64 * 2\n %a = atomic_add.f64 %out, %n, 0, %g", "an atomic has one element"),
+    ("shared f32 a[64] at 0\n %g = undefined.f32 * 4\n %a = atomic_add.f32 a[0], 0, 0, %g", "an atomic has one element"),
     ("%t = atomic_inc.u32 %out, 0, 0, %n store.u32 %out, %n, 1, %t", None),
     ("%a = atomic_max.f32 %out, %n, 0, 1.0 %b = atomic_min.bf16 %out, 3, 0, 0.5 %c = atomic_max.f64 %out, %n, 2, -1.0 store.f32 %out, %n, 9, %a", None),
     # the sums of a group that begins, and of one that an arm of an `if` commits
