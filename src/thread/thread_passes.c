@@ -32,7 +32,9 @@ void thread_optimise_elements(struct arena *a, struct thread_function *f)
     thread_drop_unused(a, f);
     thread_combine(a, f);
     thread_enter(a, f);
+    const uint32_t values = f->values;
     thread_rematerialise(a, f);
-    thread_drop_unused(a, f);
+    if (f->values > values)
+        thread_drop_unused(a, f);
     thread_add_fences(a, f);
 }
