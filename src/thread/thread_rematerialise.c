@@ -6,11 +6,11 @@
  *     %row = div %lane, 4                        %again = rem %thread, 32
  *                                                %row = div %again, 4
  *
- * A loop counts if no loop in it does, and if it has many values in groups. A new part of the function begins at its end, and at the
- * beginning of a loop around it, whose next iteration comes after it. */
+ * A loop counts if no loop in it does, and if it has many values in groups or passes many. A new part of the function begins at its
+ * end, and at the beginning of a loop around it, whose next iteration comes after it. */
 #include "thread/thread_build.h"
 
-enum { LEAST_VALUES = 150, MOST_OPERATIONS = 32 };
+enum { LEAST_VALUES = 200, WEIGHT_PASSED = 8, MOST_OPERATIONS = 32 };
 
 struct value_info {
     const struct thread_operation *definition; /* that may be repeated; NULL: it may not */
@@ -70,11 +70,13 @@ static void keep_used(struct remaking *g, const struct thread_region *r)
     }
 }
 
-/* Adds the number of the region's values in groups and of the arguments to *values. Returns whether it has a loop that counts. */
+/* Adds the number of the region's values in groups to *values, and more for its arguments, which live longest. Returns whether it has
+ * a loop that counts. */
 static bool note_region(struct remaking *g, const struct thread_region *r, size_t *values)
 {
     bool any = false;
-    *values += r->arguments.count;
+    for (size_t i = 0; i < r->arguments.count; i++)
+        *values += (size_t)WEIGHT_PASSED * r->arguments.data[i]->type.count;
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
         const size_t at = g->branches.count;
