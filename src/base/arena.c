@@ -130,12 +130,10 @@ static struct arena_block *new_block(struct arena *a, size_t size)
     return block;
 }
 
-/* Returns a block with `need` bytes free. */
+/* Returns a block with `need` bytes free; the head has fewer. */
 static struct arena_block *block_with_room(struct arena *a, size_t need)
 {
     struct arena_block *head = a->blocks;
-    if (head && head->size - head->used >= need)
-        return head;
     size_t size = FIRST_BLOCK;
     if (head)
         size = head->size < LARGEST_BLOCK / 2 ? head->size * 2 : LARGEST_BLOCK;
@@ -153,7 +151,7 @@ static struct arena_block *block_with_room(struct arena *a, size_t need)
 /* Returns the bytes of a block that a piece of `size` bytes occupies. */
 static size_t whole_of(size_t size)
 {
-    return ((size ? size : 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + REDZONE;
+    return (size - !!size + ALIGNMENT) / ALIGNMENT * ALIGNMENT + REDZONE;
 }
 
 void *arena_room(struct arena *a, size_t size)
@@ -162,7 +160,9 @@ void *arena_room(struct arena *a, size_t size)
     if (size > SIZE_MAX / 2)
         fail(a);
     size_t whole = whole_of(size);
-    struct arena_block *block = block_with_room(a, whole);
+    struct arena_block *block = a->blocks;
+    if (!block || block->size - block->used < whole)
+        block = block_with_room(a, whole);
     char *piece = (char *)block + HEADER + block->used;
     block->used += whole;
     a->used += size;

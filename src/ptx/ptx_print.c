@@ -8,25 +8,47 @@
 
 enum { PRINTED = 16 };
 
+/* The text of a register: at most 15 bytes, followed by others. */
+struct register_text {
+    char text[15];
+    uint8_t length; /* 0: it is not made, or longer */
+};
+
 struct printer {
     struct text *out;
     const struct ptx_function *function;
-    int depth; /* of braces */
+    int depth;                       /* of braces */
+    struct register_text *registers; /* by register; NULL: none is kept */
     /* Instructions by their operation and modifiers, and where the text has these: */
     const struct ptx_instruction *printed[PRINTED];
     size_t at[PRINTED], length[PRINTED];
 };
 
+enum { FEW = 4 };
+
+/* Adds the first bytes of `s`, which has 4: to copy them all is one move. */
+static void put(struct text *out, const char *s, size_t length)
+{
+    if (out->capacity - out->length <= FEW) {
+        text_add_n(out, s, length);
+        return;
+    }
+    memcpy(out->data + out->length, s, FEW);
+    out->length += length;
+    out->data[out->length] = '\0';
+}
+
+#define PUT(out, literal) put((out), literal "\0\0\0", sizeof(literal) - 1)
+
 /* Adds a number. Most of a text is registers and offsets, and this is faster than printf. */
 static void add_number(struct text *out, uint64_t value)
 {
-    char digits[21];
-    char *at = &digits[sizeof digits - 1];
-    *at = '\0';
+    char digits[20];
+    size_t at = sizeof digits;
     do
-        *--at = (char)('0' + value % 10);
+        digits[--at] = (char)('0' + value % 10);
     while (value /= 10);
-    text_add(out, at);
+    text_add_n(out, digits + at, sizeof digits - at);
 }
 
 static void add_signed(struct text *out, int64_t value)
@@ -39,7 +61,7 @@ static void add_signed(struct text *out, int64_t value)
 static void indent(struct printer *p)
 {
     for (int i = 0; i < p->depth; i++)
-        text_add(p->out, "    ");
+        PUT(p->out, "    ");
 }
 
 /* --- operands --- */
@@ -54,7 +76,7 @@ static void print_register_name(struct printer *p, uint32_t reg)
         add_number(p->out, range->vector ? r->number / range->vector : r->number);
 }
 
-static void print_register(struct printer *p, uint32_t reg)
+static void print_register_slowly(struct printer *p, uint32_t reg)
 {
     const struct ptx_register *r = &p->function->registers.data[reg];
     const uint32_t width = p->function->ranges.data[r->range]->vector;
@@ -65,10 +87,30 @@ static void print_register(struct printer *p, uint32_t reg)
     }
 }
 
+/* Prints a register: copies its text if that was printed before. */
+static void print_register(struct printer *p, uint32_t reg)
+{
+    struct text *out = p->out;
+    struct register_text *kept = p->registers ? &p->registers[reg] : NULL;
+    if (kept && kept->length && out->capacity - out->length > sizeof *kept) {
+        memcpy(out->data + out->length, kept, sizeof *kept);
+        out->length += kept->length;
+        out->data[out->length] = '\0';
+        return;
+    }
+    const size_t begin = out->length;
+    print_register_slowly(p, reg);
+    const size_t length = out->length - begin;
+    if (kept && length <= sizeof kept->text) {
+        memcpy(kept->text, out->data + begin, length);
+        kept->length = (uint8_t)length;
+    }
+}
+
 void ptx_print_register(struct text *out, const struct ptx_function *f, uint32_t reg)
 {
     struct printer p = {.out = out, .function = f};
-    print_register(&p, reg);
+    print_register_slowly(&p, reg);
 }
 
 /* Prints an offset as PTX writes it: +4, +-4, nothing for 0. */
@@ -97,12 +139,13 @@ static void print_operand(struct printer *p, const struct ptx_operand *o);
 
 static void print_elements(struct printer *p, const struct ptx_operand *o)
 {
-    text_add_char(p->out, '{');
+    PUT(p->out, "{");
     for (uint32_t i = 0; i < o->count; i++) {
-        text_add(p->out, i ? ", " : "");
+        if (i)
+            PUT(p->out, ", ");
         print_operand(p, &o->elements[i]);
     }
-    text_add_char(p->out, '}');
+    PUT(p->out, "}");
 }
 
 /* Prints the operands that a call passes, vectors by their names. */
@@ -121,13 +164,15 @@ static void print_list(struct printer *p, const struct ptx_operand *o)
 
 static void print_address(struct printer *p, const struct ptx_operand *o)
 {
-    text_add_char(p->out, '[');
+    PUT(p->out, "[");
     print_base(p, ptx_address_in(o));
     if (o->kind == PTX_TENSOR) {
         text_add(p->out, ", ");
         print_elements(p, &o->elements[1]);
     }
-    text_add(p->out, o->unified ? "].unified" : "]");
+    PUT(p->out, "]");
+    if (o->unified)
+        text_add(p->out, ".unified");
 }
 
 static void print_operand(struct printer *p, const struct ptx_operand *o)
@@ -156,14 +201,19 @@ static void print_operand(struct printer *p, const struct ptx_operand *o)
 
 static void print_operands(struct printer *p, const struct ptx_instruction *ins)
 {
-    const char *before = " ";
+    bool first = true;
     for (int i = 0; i < ins->operand_count; i++) {
         const struct ptx_operand *o = &ins->operands[i];
         if (o->kind == PTX_NOTHING)
             continue;
-        text_add(p->out, o->joined ? "|" : before);
+        if (o->joined)
+            PUT(p->out, "|");
+        else if (first)
+            PUT(p->out, " ");
+        else
+            PUT(p->out, ", ");
         print_operand(p, o);
-        before = ", ";
+        first = false;
     }
 }
 
@@ -194,13 +244,15 @@ static void print_mnemonic(struct printer *p, const struct ptx_instruction *ins)
 static void print_instruction(struct printer *p, const struct ptx_instruction *ins)
 {
     if (ins->guarded) {
-        text_add(p->out, ins->guard_negated ? "@!" : "@");
+        PUT(p->out, "@");
+        if (ins->guard_negated)
+            PUT(p->out, "!");
         print_register(p, ins->guard);
-        text_add_char(p->out, ' ');
+        PUT(p->out, " ");
     }
     print_mnemonic(p, ins);
     print_operands(p, ins);
-    text_add_char(p->out, ';');
+    PUT(p->out, ";");
 }
 
 void ptx_print_instruction(struct text *out, const struct ptx_function *f,
@@ -362,7 +414,7 @@ static void print_statement(struct printer *p, const struct ptx_statement *s)
     }
     if (s->kind == PTX_AT_OPEN)
         p->depth++;
-    text_add_char(p->out, '\n');
+    PUT(p->out, "\n");
 }
 
 /* --- functions --- */
@@ -402,6 +454,7 @@ static void print_head(struct text *out, const struct ptx_function *f)
 static void print_function(struct text *out, const struct ptx_function *f)
 {
     struct printer p = {.out = out, .function = f, .depth = 1};
+    p.registers = arena_array(out->arena, struct register_text, f->registers.count);
     print_head(out, f);
     text_add(out, "\n{\n");
     for (size_t i = 0; i < f->body.count; i++)

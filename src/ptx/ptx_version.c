@@ -18,22 +18,24 @@ static void need_type(struct version *v, enum ptx_mod type)
     need(v, ptx_mods[type].version);
 }
 
-static void need_operand(struct version *v, const struct ptx_operand *o)
+static void need_operands(struct version *v, const struct ptx_operand *o, uint32_t count)
 {
-    if (o->kind == PTX_SPECIAL)
-        need(v, ptx_specials[o->special].version);
-    if (o->unified)
-        need(v, 80);
-    for (uint32_t i = 0; i < ptx_elements(o); i++)
-        need_operand(v, &o->elements[i]);
+    for (; count; count--, o++) {
+        if (o->kind == PTX_REGISTER) /* most are */
+            continue;
+        if (o->kind == PTX_SPECIAL)
+            need(v, ptx_specials[o->special].version);
+        if (o->unified)
+            need(v, 80);
+        need_operands(v, o->elements, ptx_elements(o));
+    }
 }
 
 static void need_instruction(struct version *v, const struct ptx_instruction *ins)
 {
     if (ins->form != PTX_NO_FORM)
         need(v, ptx_choice_version(&ptx_forms[ins->form], ins->mods, ins->mod_count));
-    for (int i = 0; i < ins->operand_count; i++)
-        need_operand(v, &ins->operands[i]);
+    need_operands(v, ins->operands, ins->operand_count);
 }
 
 static void need_variable(struct version *v, const struct ptx_variable *x)
