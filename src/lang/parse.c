@@ -314,19 +314,31 @@ bool parse_at_foreign(const struct parser *p, const char *word)
     return parse_at_word(p, word) && !parse_is_declared_type(p, parse_peek(p));
 }
 
+static void make_words(struct arena *a, const char *table, struct name_table *words)
+{
+    name_table_init(words, a);
+    for (const char *word = table; *word; word += strlen(word) + 1) {
+        const size_t length = strlen(word);
+        struct name_entry *entry = name_table_add(words, word, length);
+        word += length + 1;
+        entry->number = (uint32_t)(word - table);
+    }
+}
+
 /* Looks the word up in a table of pairs of texts, each ended by 0. Returns NULL if it is not
  * there, or if the module has a fn or a type of that name. */
-static const char *word_in(const struct parser *p, const struct token *t, const char *table)
+static const char *word_in(const struct parser *p, const struct token *t, enum parse_words which,
+                           const char *table)
 {
-    if (t->kind != TOK_NAME || parse_name_known(&p->fn_names, p, t) || parse_is_declared_type(p, t))
+    struct name_table *words = &p->words[which];
+    if (t->kind != TOK_NAME)
         return NULL;
-    while (*table) {
-        const char *second = table + strlen(table) + 1;
-        if (token_is(p, t, table))
-            return second;
-        table = second + strlen(second) + 1;
-    }
-    return NULL;
+    if (!words->arena)
+        make_words(p->arena, table, words);
+    const struct name_entry *found = name_table_find(words, p->source->text + t->offset, t->length);
+    return !found || parse_name_known(&p->fn_names, p, t) || parse_is_declared_type(p, t)
+               ? NULL
+               : table + found->number;
 }
 
 const char *parse_c_type(const struct parser *p, const struct token *t)
@@ -376,7 +388,7 @@ const char *parse_c_type(const struct parser *p, const struct token *t)
                                 "float8_e5m2\0e5m2\0"
                                 "fp8\0e4m3\0"
                                 "f8\0e4m3\0";
-    return word_in(p, t, table);
+    return word_in(p, t, WORDS_C_TYPES, table);
 }
 
 const char *parse_near_keyword(struct parser *p, const struct token *t, const unsigned char *kinds,
@@ -414,7 +426,7 @@ const char *parse_future_type(const struct parser *p, const struct token *t)
                                 "f7\0" FP8 "\0"
                                 "fp4\0" FP8 "\0"
                                 "fp6\0" FP8 "\0";
-    return word_in(p, t, table);
+    return word_in(p, t, WORDS_FUTURE_TYPES, table);
 }
 
 bool parse_is_type_name(const struct parser *p, const struct token *t)
@@ -430,7 +442,7 @@ bool parse_is_future_word(const struct parser *p, const struct token *t)
     static const char table[] = "tensor\0\0"
                                 "next_tile\0\0"
                                 "layout\0\0";
-    return word_in(p, t, table);
+    return word_in(p, t, WORDS_FUTURE, table);
 }
 
 /* Returns true if the word has not been reported yet, and marks it as reported. */
@@ -572,8 +584,10 @@ struct node *parse_tokens(struct arena *a, struct diag *d, const struct source *
                           struct token_list list, struct name_table *type_names,
                           struct name_table *fn_names)
 {
+    struct name_table words[WORDS] = {{.arena = NULL}};
     struct parser p = {.arena = a,
                        .diag = d,
+                       .words = words,
                        .source = source,
                        .tokens = list.tokens,
                        .count = list.count,

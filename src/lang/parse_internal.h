@@ -21,6 +21,8 @@ enum {
                         * level for each term */
 };
 
+enum parse_words { WORDS_C_TYPES, WORDS_FUTURE_TYPES, WORDS_FUTURE, WORDS };
+
 struct parser {
     struct arena *arena;
     struct diag *diag;
@@ -43,6 +45,7 @@ struct parser {
     struct name_table fn_names;       /* fns of the whole module */
     struct name_table fn_types;       /* types that the parameters of the present fn bring */
     struct name_table told;           /* words that are reported once in a text */
+    struct name_table *words; /* tables of words, by enum parse_words; made when asked for */
 };
 
 /* --- parse.c: tokens --- */

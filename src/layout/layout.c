@@ -112,6 +112,8 @@ void layout_demote(struct layout *l)
 {
     for (int j = 0; j < l->out_count; j++) {
         int32_t own = private_bits(l, j);
+        if (!own)
+            continue;
         for (int d = 0; d < l->digit_count; d++) {
             l->digits[d].add[j] += l->digits[d].xor [j] & own;
             l->digits[d].xor [j] &= ~own;
@@ -134,12 +136,12 @@ static bool any_xor(const struct layout *l, const struct layout_digit *d)
 static bool continues(const struct layout *l, const struct layout_digit *a,
                       const struct layout_digit *b)
 {
-    if (a->in != b->in || any_xor(l, a) || any_xor(l, b))
+    if (a->in != b->in)
         return false;
     for (int j = 0; j < l->out_count; j++)
         if (b->add[j] != (int64_t)a->add[j] * a->extent)
             return false;
-    return true;
+    return !any_xor(l, a) && !any_xor(l, b);
 }
 
 void layout_runs(struct layout *l)
@@ -151,8 +153,8 @@ void layout_runs(struct layout *l)
             continue;
         if (n > 0 && continues(l, &l->digits[n - 1], &l->digits[d]))
             l->digits[n - 1].extent *= l->digits[d].extent;
-        else
-            l->digits[n++] = l->digits[d];
+        else if (n++ != d)
+            l->digits[n - 1] = l->digits[d];
     }
     l->digit_count = n;
 }
@@ -160,23 +162,17 @@ void layout_runs(struct layout *l)
 /* Splits powers of two off as digits of their own, below the odd factors. */
 static void split_twos(struct layout *l)
 {
-    struct layout_digit all[LAYOUT_DIGITS];
-    int n = 0;
     for (int i = 0; i < l->digit_count; i++) {
-        struct layout_digit d = l->digits[i];
-        while (d.extent > 2 && d.extent % 2 == 0) {
-            assert(n < LAYOUT_DIGITS);
-            all[n] = d;
-            all[n++].extent = 2;
-            d.extent /= 2;
-            for (int j = 0; j < l->out_count; j++)
-                d.add[j] *= 2;
-        }
-        assert(n < LAYOUT_DIGITS);
-        all[n++] = d;
+        struct layout_digit *d = &l->digits[i];
+        if (d->extent <= 2 || d->extent % 2)
+            continue;
+        assert(l->digit_count < LAYOUT_DIGITS);
+        memmove(d + 1, d, (size_t)(l->digit_count++ - i) * sizeof *d);
+        d->extent = 2;
+        d[1].extent /= 2;
+        for (int j = 0; j < l->out_count; j++)
+            d[1].add[j] *= 2;
     }
-    memcpy(l->digits, all, (size_t)n * sizeof *all);
-    l->digit_count = n;
 }
 
 /* Bounds the sum of the contributions to result j that are not multiples of `unit` (a power of

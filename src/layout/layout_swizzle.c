@@ -140,7 +140,8 @@ static bool better(const struct shared_choice *a, const struct shared_choice *b)
 static void consider(const struct shared_wish *wish, const struct layout *layout,
                      enum shared_form form, struct shared_choice *best)
 {
-    struct shared_choice choice = {.form = form};
+    struct shared_choice choice; /* large, so only what is read is set */
+    choice.form = form;
     int64_t bound;
     if (rate(wish, layout, false, best->cost, &choice, &bound) && better(&choice, best))
         *best = choice;
@@ -302,7 +303,8 @@ static void masks_to_layout(const struct masks *m, int bits, int32_t extent, str
 static int64_t consider_swizzles(const struct shared_wish *wish, const struct layout *plain,
                                  enum shared_form form, struct shared_choice *best)
 {
-    struct shared_choice rated = {.form = form};
+    struct shared_choice rated, hoped; /* large, so only what is read is set */
+    rated.form = form;
     struct phases p = {.count = 0};
     struct masks m = {.low = WORD_BITS};
     struct layout swizzle, swizzled;
@@ -312,7 +314,9 @@ static int64_t consider_swizzles(const struct shared_wish *wish, const struct la
         return rated.cost < INT64_MAX ? bound : 0;
     if (better(&rated, best))
         *best = rated;
-    struct shared_choice hoped = {.cost = bound, .bytes = rated.bytes, .form = form + 1};
+    hoped.cost = bound;
+    hoped.bytes = rated.bytes;
+    hoped.form = form + 1;
     if (wish->no_xor || !better(&hoped, best)) /* a swizzle keeps the vectors */
         return bound;
     for (int i = 0; i < wish->count; i++) {

@@ -532,8 +532,10 @@ static struct nvptx_file *file_of(struct nvptx *n, const struct source *source)
 static void line(struct nvptx *n, struct loc where)
 {
     int number, column;
-    if (!n->function->lines || !where.source)
+    if (!n->function->lines || !where.source ||
+        (where.source == n->line.source && where.offset == n->line.offset))
         return;
+    n->line = where;
     struct nvptx_file *file = file_of(n, where.source);
     loc_line_starts_find(n->arena, &file->starts, where, &number, &column);
     ptx_source_line(&n->build, file->number, (uint32_t)number, (uint32_t)column);

@@ -68,6 +68,7 @@ struct nvptx {
     /* lines of the program, of a function with `lines` */
     VEC(struct nvptx_file) files;
     struct loc where; /* of the operation that is emitted */
+    struct loc line;  /* the place that the latest instructions belong to */
     bool failed;
 };
 

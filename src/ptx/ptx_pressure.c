@@ -20,13 +20,15 @@ static void name_register(struct estimate *e, uint32_t reg, int64_t at)
     i->last = at;
 }
 
-static void name_operand(struct estimate *e, const struct ptx_operand *o, int64_t at)
+static void name_operands(struct estimate *e, const struct ptx_operand *o, uint32_t count,
+                          int64_t at)
 {
-    bool based = (o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) && o->base == PTX_BASE_REGISTER;
-    if (o->kind == PTX_REGISTER || based)
-        name_register(e, o->reg, at);
-    for (uint32_t i = 0; i < ptx_elements(o); i++)
-        name_operand(e, &o->elements[i], at);
+    for (; count; count--, o++)
+        if (o->kind == PTX_REGISTER ||
+            ((o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) && o->base == PTX_BASE_REGISTER))
+            name_register(e, o->reg, at);
+        else
+            name_operands(e, o->elements, ptx_elements(o), at);
 }
 
 static void name_all(struct estimate *e)
@@ -37,8 +39,7 @@ static void name_all(struct estimate *e)
         const struct ptx_statement *s = &e->f->body.data[i];
         if (s->kind != PTX_AT_INSTRUCTION)
             continue;
-        for (int o = 0; o < s->instruction->operand_count; o++)
-            name_operand(e, &s->instruction->operands[o], (int64_t)i);
+        name_operands(e, s->instruction->operands, s->instruction->operand_count, (int64_t)i);
         if (s->instruction->guarded)
             name_register(e, s->instruction->guard, (int64_t)i);
     }
@@ -66,7 +67,7 @@ struct loop_place {
 static struct loop_place *find_loops(struct arena *a, const struct ptx_function *f)
 {
     int64_t count = (int64_t)f->body.count, inner = -1;
-    struct loop_place *at = arena_array(a, struct loop_place, count + 1);
+    struct loop_place *at = arena_room(a, ((size_t)count + 1) * sizeof *at);
     for (int64_t i = 0; i < count; i++)
         at[i].end = -1;
     for (int64_t i = 0; i < count; i++) {
@@ -111,7 +112,7 @@ static int words_of(const struct ptx_function *f, uint32_t reg)
 int ptx_estimate_registers(struct arena *a, const struct ptx_function *f)
 {
     struct estimate e = {.f = f};
-    e.of = arena_array(a, struct interval, f->registers.count + 1);
+    e.of = arena_room(a, (f->registers.count + 1) * sizeof *e.of);
     int *change = arena_array(a, int, f->body.count + 2);
     int live = 0, most = 0;
     name_all(&e);

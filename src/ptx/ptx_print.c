@@ -58,6 +58,14 @@ static void add_signed(struct text *out, int64_t value)
     add_number(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
+/* Adds the bits of a float as a number of hexadecimal digits. */
+static void add_float(struct text *out, const char *before, uint64_t bits, int digits)
+{
+    text_add(out, before);
+    while (digits)
+        text_add_char(out, "0123456789ABCDEF"[bits >> --digits * 4 & 15]);
+}
+
 static void indent(struct printer *p)
 {
     for (int i = 0; i < p->depth; i++)
@@ -183,8 +191,8 @@ static void print_operand(struct printer *p, const struct ptx_operand *o)
     case PTX_NOTHING: break;
     case PTX_REGISTER: print_register(p, o->reg); break;
     case PTX_IMMEDIATE: add_signed(p->out, (int64_t)o->bits); break;
-    case PTX_FLOAT: text_printf(p->out, "0f%08" PRIX32, (uint32_t)o->bits); break;
-    case PTX_DOUBLE: text_printf(p->out, "0d%016" PRIX64, o->bits); break;
+    case PTX_FLOAT: add_float(p->out, "0f", o->bits, 8); break;
+    case PTX_DOUBLE: add_float(p->out, "0d", o->bits, 16); break;
     case PTX_WARP_SZ: text_add(p->out, "WARP_SZ"); break;
     case PTX_SPECIAL: text_add(p->out, ptx_specials[o->special].name); break;
     case PTX_SINK: text_add_char(p->out, '_'); break;
@@ -280,8 +288,8 @@ static void print_initial(struct text *out, const struct ptx_initial *init)
 {
     switch (init->kind) {
     case PTX_INIT_INTEGER: text_printf(out, "%" PRId64, (int64_t)init->bits); break;
-    case PTX_INIT_FLOAT: text_printf(out, "0f%08" PRIX32, (uint32_t)init->bits); break;
-    case PTX_INIT_DOUBLE: text_printf(out, "0d%016" PRIX64, init->bits); break;
+    case PTX_INIT_FLOAT: add_float(out, "0f", init->bits, 8); break;
+    case PTX_INIT_DOUBLE: add_float(out, "0d", init->bits, 16); break;
     case PTX_INIT_ADDRESS: print_initial_address(out, init); break;
     case PTX_INIT_LIST:
         text_add_char(out, '{');
@@ -350,7 +358,12 @@ static void print_registers(struct text *out, const struct ptx_registers *r)
 
 static void print_line(struct text *out, const struct ptx_line *line)
 {
-    text_printf(out, ".loc %" PRIu32 " %" PRIu32 " %" PRIu32, line->file, line->line, line->column);
+    text_add(out, ".loc ");
+    add_number(out, line->file);
+    PUT(out, " ");
+    add_number(out, line->line);
+    PUT(out, " ");
+    add_number(out, line->column);
     if (!line->function_name)
         return;
     text_printf(out, ", function_name %s", line->function_name);
@@ -398,7 +411,10 @@ static void print_statement(struct printer *p, const struct ptx_statement *s)
         indent(p);
     switch (s->kind) {
     case PTX_AT_INSTRUCTION: print_instruction(p, s->instruction); break;
-    case PTX_AT_LABEL: text_printf(p->out, "%s:", s->label->name); break;
+    case PTX_AT_LABEL:
+        text_add(p->out, s->label->name);
+        PUT(p->out, ":");
+        break;
     case PTX_AT_OPEN: text_add_char(p->out, '{'); break;
     case PTX_AT_CLOSE: text_add_char(p->out, '}'); break;
     case PTX_AT_REGISTERS: print_registers(p->out, s->registers); break;

@@ -18,7 +18,7 @@ const struct thread_op_info thread_op_table[THREAD_OPS] = {
 enum thread_opcode thread_opcode_of(const char *text, size_t length)
 {
     for (int i = 0; i < THREAD_OPS; i++)
-        if (strlen(thread_op_table[i].text) == length &&
+        if (thread_op_table[i].text[0] == text[0] && strlen(thread_op_table[i].text) == length &&
             memcmp(thread_op_table[i].text, text, length) == 0)
             return (enum thread_opcode)i;
     return THREAD_OPS;
