@@ -60,6 +60,7 @@ set(sim_quick "sim/sim_(atomic|memory|mma_quads|race|race_access|race_shadow|war
 foreach(quick "base/(arena|real|real_trig|text)"
         "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache|row_blocks)"
         "facts/facts"
+        "layout/layout_banks"
         "${sim_quick}"
         "tile/size_run")
     list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
