@@ -17,15 +17,8 @@ void text_init(struct text *t, struct arena *arena)
 
 static void grow(struct text *t, size_t more)
 {
-    size_t larger = t->capacity;
-    while (larger - t->length <= more && larger <= SIZE_MAX / 2)
-        larger *= 2;
-    if (larger - t->length <= more)
-        larger = SIZE_MAX; /* the arena refuses it */
-    char *data = arena_room(t->arena, larger);
-    memcpy(data, t->data, t->length + 1);
-    t->data = data;
-    t->capacity = larger;
+    while (t->capacity - t->length <= more)
+        t->data = vec_room(t->arena, t->data, t->capacity, &t->capacity, 1);
 }
 
 /* Makes room for `more` bytes and the final '\0'. */

@@ -115,11 +115,15 @@ static int vector_of(const struct layout *l)
 
 struct spots emit_spots(struct emit *m, const struct layout *l)
 {
-    struct spots s = {.first = emit_constant(DT_BOOL, 1)};
+    struct spots s; /* large, so only what is read is set */
+    s.first = emit_constant(DT_BOOL, 1);
     layout_copy(&s.layout, l);
     layout_runs(&s.layout);
-    for (int j = 0; j < LAYOUT_OUTS; j++)
+    for (int j = 0; j < LAYOUT_OUTS; j++) {
         s.added[j] = s.xored[j] = number(0);
+        s.xors[j] = false;
+        s.most[j] = s.least[j] = s.greatest[j] = 0;
+    }
     for (int j = 0; j < s.layout.out_count; j++)
         layout_range(&s.layout, j, &s.least[j], &s.greatest[j]);
     add_thread_digits(m, &s);

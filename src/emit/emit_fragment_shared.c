@@ -230,7 +230,7 @@ static bool choose_access(const struct emit *m, const struct layout *regs, const
                           enum dtype t, bool store, struct access *how)
 {
     struct shared_wish wish = {.bits = 8 * (int)dtype_size(t), .count = 1};
-    struct shared_choice choice = {.cost = 0};
+    struct shared_choice choice; /* large, so only what is read is set */
     unsigned kinds = 1u << ACCESS_LANES;
     const bool whole_warps = layout_in_extent(regs, AXIS_LANE) == LAYOUT_LANES && t != DT_BOOL;
     if (whole_warps && p->alignment == VECTOR_BYTES && !layout_masked(regs)) {

@@ -450,7 +450,8 @@ static void gather_own_names(void *user, const struct node *n)
         name_table_entry(&c->own, n->text, strlen(n->text));
     for (const struct node *name = n->kind == N_DESTRUCT ? n->list : NULL; name; name = name->next)
         name_table_entry(&c->own, name->text, strlen(name->text));
-    module_visit_children(n, gather_own_names, user);
+    if (n->kind >= N_DECL) /* an expression has no declaration */
+        module_visit_children(n, gather_own_names, user);
 }
 
 static const struct param *check_params(struct arena *a, struct diag *d, const struct module *m,

@@ -82,7 +82,8 @@ static void describe_view(void *user, const struct node *n)
         }
         p->is_ensured = p->is_ensured || find_name(&s->ensured, n->text);
     }
-    module_visit_children(n, describe_view, user);
+    if (n->kind >= N_DECL) /* an expression has no declaration */
+        module_visit_children(n, describe_view, user);
 }
 
 struct literal module_param_value(const struct node *literal)

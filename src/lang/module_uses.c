@@ -15,6 +15,10 @@ static void visit_list(const struct node *list, void (*visit)(void *user, const 
 void module_visit_children(const struct node *n,
                            void (*visit)(void *user, const struct node *child), void *user)
 {
+    if (n->kind == N_NAME || n->kind == N_INT) { /* most nodes */
+        visit_list(n->peer, visit, user);
+        return;
+    }
     /* Two fields of a node may be one list: `type` and `a` of a result, `list` and `body` of a block. */
     const struct node *own_a = n->a == n->type ? NULL : n->a;
     const struct node *own_body = n->body == n->list ? NULL : n->body;

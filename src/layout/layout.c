@@ -332,21 +332,20 @@ int32_t layout_weight(const struct layout *l, int digit)
     return weight;
 }
 
+/* As layout_demote does, private bits count as additions; a mask of the others says which bits they reach. */
 void layout_range(const struct layout *l, int out, int32_t *least, int32_t *greatest)
 {
     assert(out >= 0 && out < l->out_count);
-    struct layout
-        runs; /* afterwards only mixing bits are xors, and their mask says which bits they reach */
-    layout_copy(&runs, l);
-    layout_demote(&runs);
-    int32_t xors = runs.flip[out];
-    *least = *greatest = runs.offset[out];
-    for (int d = 0; d < runs.digit_count; d++) {
-        xors |= runs.digits[d].xor [out];
-        int32_t most = runs.digits[d].add[out] * (runs.digits[d].extent - 1);
+    const int32_t own = private_bits(l, out);
+    int32_t xors = l->flip[out];
+    *least = *greatest = l->offset[out] + (xors & own);
+    for (int d = 0; d < l->digit_count; d++) {
+        const struct layout_digit *digit = &l->digits[d];
+        xors |= digit->xor [out];
+        int32_t most = (digit->add[out] + (digit->xor [out] & own)) * (digit->extent - 1);
         *(most < 0 ? least : greatest) += most;
     }
-    *greatest += xors;
+    *greatest += xors & ~own;
 }
 
 bool layout_masked(const struct layout *l)

@@ -634,7 +634,8 @@ void layout_rename(const struct layout *l, const enum layout_axis map[AXIS_COUNT
     for (int j = 0; j < l->out_count; j++)
         from[layout_out_index(&out, map[l->outs[j].axis])] = j;
     int32_t ones[LAYOUT_OUTS] = {1, 1, 1, 1, 1, 1};
-    struct layout renamed = *l;
+    struct layout renamed;
+    layout_copy(&renamed, l);
     for (int i = 0; i < l->in_count; i++)
         renamed.ins[i].axis = map[l->ins[i].axis];
     for (int o = 0; o < out.out_count; o++) {
@@ -649,7 +650,7 @@ void layout_rename(const struct layout *l, const enum layout_axis map[AXIS_COUNT
     }
     add_scaled(&out, &renamed, ones);
     layout_normalise(&out);
-    *result = out;
+    layout_copy(result, &out);
 }
 
 void layout_transpose(const struct layout *l, struct layout *out)

@@ -419,8 +419,8 @@ void nvptx_share(struct nvptx *n)
 {
     const uint32_t count = n->function->values + 1;
     struct liveness l = {.n = n,
-                         .group = arena_array(n->arena, uint32_t, count),
-                         .next = arena_array(n->arena, uint32_t, count),
+                         .group = arena_room(n->arena, count * sizeof *l.group),
+                         .next = arena_room(n->arena, count * sizeof *l.next),
                          .factors = arena_array(n->arena, const struct factor *, count)};
     for (uint32_t i = 0; i < count; i++) {
         n->shares[i] = l.next[i] = i;

@@ -381,12 +381,17 @@ static struct mnemonic *take_apart(struct ptx_builder *b, const char *text)
 
 static struct mnemonic *find_mnemonic(struct ptx_builder *b, const char *text)
 {
+    struct name_entry *recent = &b->recent[((uintptr_t)text >> 2) % PTX_RECENT];
+    if (recent->text == text && text[recent->length] == '\0')
+        return recent->object;
     size_t length = strlen(text);
     struct name_entry *name = name_table_find(&b->mnemonics, text, length);
     if (!name) {
         name = name_table_add(&b->mnemonics, text, length);
         name->object = take_apart(b, text);
     }
+    *recent = *name;
+    recent->text = text;
     return name->object;
 }
 

@@ -26,6 +26,8 @@ enum { PTX_REGISTER_CLASSES = 8 };
 
 struct ptx_code;
 
+enum { PTX_RECENT = 32 };
+
 struct ptx_builder {
     struct arena *arena;
     struct ptx_module *module;
@@ -33,6 +35,7 @@ struct ptx_builder {
     /* the rest is private to the builder */
     struct ptx_index index;
     struct name_table mnemonics;
+    struct name_entry recent[PTX_RECENT];    /* of these, by where their texts are */
     VEC(struct ptx_statement) head;          /* declarations at the start of the body */
     struct ptx_code *code;                   /* receives statements; NULL: the body */
     uint32_t range_of[PTX_REGISTER_CLASSES]; /* index + 1; 0: none yet */
