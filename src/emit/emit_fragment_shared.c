@@ -247,23 +247,83 @@ static bool choose_access(const struct emit *m, const struct layout *regs, const
     return true;
 }
 
-static bool open_way(struct emit *m, const struct part *p, const struct layout *regs,
-                     const struct access *how, struct shared_way *w)
+/* Narrows the vectors of the target to those whose registers follow each other. */
+static bool narrow(const struct layout *l, const struct part *p, enum dtype t, int elements,
+                   struct access *how)
+{
+    const int size = (int)dtype_size(t);
+    int most = elements * size;
+    most = most < p->alignment ? most : (int)p->alignment;
+    layout_access_lanes(l, &p->memory, 8 * size, most, how);
+    bool follow = true;
+    for (int b = 0; b < how->vector_bits; b++)
+        follow &= how->vector[b] == 1 << b;
+    const int bytes = how->elements * size;
+    return follow && (bytes == 4 || bytes == 8 || bytes == 16);
+}
+
+/* What a way has that does not depend on where its part begins: many parts have the same. */
+struct known_way {
+    struct layout regs, memory;
+    enum dtype dtype;
+    bool store, right; /* right: there is such a way */
+    int elements;      /* at most, of a copy in the background; 0: any access */
+    int64_t alignment;
+    struct access how;
+    struct layout composed;
+    struct address_split split;
+};
+
+static bool compose_way(const struct part *p, const struct layout *regs, struct known_way *k)
 {
     struct layout composed;
-    w->regs = regs;
-    w->how = *how;
-    w->base = p->base;
     if (!layout_compose(&p->memory, regs, &composed))
         return false;
-    if (how->kind == ACCESS_LANES)
-        layout_copy(&w->composed, &composed);
+    if (k->how.kind == ACCESS_LANES)
+        layout_copy(&k->composed, &composed);
     else
-        layout_access_rows(&composed, how, &w->composed);
-    layout_runs(&w->composed);
-    layout_split_addresses(&w->composed, &w->split);
-    if (w->split.variants > EMIT_MOST_POINTERS)
+        layout_access_rows(&composed, &k->how, &k->composed);
+    layout_runs(&k->composed);
+    layout_split_addresses(&k->composed, &k->split);
+    return k->split.variants <= EMIT_MOST_POINTERS;
+}
+
+static const struct known_way *known_way(struct emit *m, const struct part *p,
+                                         const struct layout *regs, enum dtype t, bool store,
+                                         int elements)
+{
+    for (size_t i = 0; i < m->ways.count; i++) {
+        const struct known_way *k = m->ways.data[i];
+        if (k->dtype == t && k->store == store && k->elements == elements &&
+            k->alignment == p->alignment && layout_same(&k->regs, regs) &&
+            layout_same(&k->memory, &p->memory))
+            return k;
+    }
+    struct known_way *k = arena_room(m->arena, sizeof *k);
+    layout_copy(&k->regs, regs);
+    layout_copy(&k->memory, &p->memory);
+    k->dtype = t;
+    k->store = store;
+    k->elements = elements;
+    k->alignment = p->alignment;
+    k->right = elements ? narrow(regs, p, t, elements, &k->how)
+                        : choose_access(m, regs, p, t, store, &k->how);
+    k->right = k->right && compose_way(p, regs, k);
+    vec_push(m->arena, &m->ways, k);
+    return k;
+}
+
+static bool open_way(struct emit *m, const struct part *p, const struct layout *regs, bool store,
+                     int elements, struct shared_way *w)
+{
+    const struct known_way *k = known_way(m, p, regs, w->dtype, store, elements);
+    if (!k->right)
         return false;
+    w->regs = regs;
+    w->how = k->how;
+    w->base = p->base;
+    layout_copy(&w->composed, &k->composed);
+    w->split = k->split;
     struct sums sums = {number(0), number(w->composed.flip[0])};
     for (int i = 0; i < w->composed.in_count; i++)
         if (w->composed.ins[i].axis == AXIS_LANE)
@@ -280,22 +340,19 @@ bool emit_way_open(struct emit *m, const struct expr *access, const struct layou
                    struct shared_way *w)
 {
     struct part p;
-    struct access how;
     w->dtype = access->sym->type.dtype;
     w->object = emit_object(m, access->sym);
-    return find_part(m, access, &p) && !m->failed &&
-           choose_access(m, regs, &p, w->dtype, store, &how) && open_way(m, &p, regs, &how, w);
+    return find_part(m, access, &p) && !m->failed && open_way(m, &p, regs, store, 0, w);
 }
 
 bool emit_way_through(struct emit *m, const struct scratch *s, const struct layout *memory,
                       const struct layout *regs, bool store, struct shared_way *w)
 {
     struct part p = {.base = number(0), .alignment = VECTOR_BYTES};
-    struct access how;
     layout_copy(&p.memory, memory);
     w->dtype = s->object->dtype;
     w->object = s->object;
-    return choose_access(m, regs, &p, w->dtype, store, &how) && open_way(m, &p, regs, &how, w);
+    return open_way(m, &p, regs, store, 0, w);
 }
 
 static struct thread_operand way_at(struct emit *m, struct shared_way *w, int32_t reg)
@@ -508,21 +565,6 @@ bool emit_planned_store(struct emit *m, const struct expr *access, const struct 
 
 /* --- in the background --- */
 
-/* Narrows the vectors of the target to those whose registers follow each other. */
-static bool narrow(const struct layout *l, const struct part *p, enum dtype t, int elements,
-                   struct access *how)
-{
-    const int size = (int)dtype_size(t);
-    int most = elements * size;
-    most = most < p->alignment ? most : (int)p->alignment;
-    layout_access_lanes(l, &p->memory, 8 * size, most, how);
-    bool follow = true;
-    for (int b = 0; b < how->vector_bits; b++)
-        follow &= how->vector[b] == 1 << b;
-    const int bytes = how->elements * size;
-    return follow && (bytes == 4 || bytes == 8 || bytes == 16);
-}
-
 static bool copy_in_background(struct emit *m, const struct stmt *copied)
 {
     const struct expr *target = copied->target, *value = copied->value;
@@ -530,18 +572,18 @@ static bool copy_in_background(struct emit *m, const struct stmt *copied)
     const enum dtype t = target->type.dtype;
     const struct spots s = emit_spots(m, l);
     const struct gathers gathers = emit_find_gathers(m, value, l);
-    struct shared_way w = {.dtype = t, .object = emit_object(m, target->sym)};
-    struct access how;
+    struct shared_way w;
     struct part p;
     int elements = s.vector;
+    w.dtype = t;
+    w.object = emit_object(m, target->sym);
     while (elements * (int)dtype_size(t) > VECTOR_BYTES)
         elements /= 2;
     elements = emit_access_width(m, value, elements);
-    if (!find_part(m, target, &p) || !narrow(l, &p, t, elements, &how) ||
-        !open_way(m, &p, l, &how, &w))
+    if (!find_part(m, target, &p) || !open_way(m, &p, l, true, elements, &w))
         return false;
-    const int64_t bytes = (int64_t)how.elements * (int64_t)dtype_size(t);
-    emit_note_async(m, copied, &how);
+    const int64_t bytes = (int64_t)w.how.elements * (int64_t)dtype_size(t);
+    emit_note_async(m, copied, &w.how);
     const struct thread_operand policy = emit_cache_policy(m, copied);
     for (int32_t r = 0; r < emit_registers(l) && !m->failed; r++) {
         const struct scalar all = emit_constant(DT_BOOL, 1);

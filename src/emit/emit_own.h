@@ -171,6 +171,7 @@ struct emit {
 
     struct number_map sums; /* sym of a register tile to which products add */
     VEC(struct map_param) map_list;
+    VEC(struct known_way *) ways; /* of emit_fragment_shared.c */
     VEC(struct thread_value *) function_parameters;
     VEC(struct variable *) live; /* in order of declaration */
     struct position place;
