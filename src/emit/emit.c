@@ -158,6 +158,8 @@ static void enter_loops(struct tile_facts *t, const struct flow_loop *loop)
 
 struct facts emit_facts_of(struct emit *m, const struct expr *e)
 {
+    if (!m->facts && m->layouts)
+        m->facts = plan_facts(m->layouts);
     if (!m->facts) {
         m->facts = arena_new(m->arena, struct tile_facts);
         tile_facts_find(m->facts, m->arena, m->kernel);

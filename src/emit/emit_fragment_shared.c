@@ -187,14 +187,13 @@ static bool cut_axis(struct emit *m, const struct expr *e, int i, int64_t length
         if (!inside || !add_index(m, p, AXIS_DIM(i), start, length, &f, size))
             return false;
     }
-    if (kind == IX_ELEMENT && layout_in_index(&p->memory, AXIS_DIM(i)) < 0)
+    if (kind == IX_ELEMENT ? layout_in_index(&p->memory, AXIS_DIM(i)) < 0 : length == extent)
         return true;
-    if (kind == IX_ELEMENT ? !layout_fix(&p->memory, AXIS_DIM(i), (int32_t)known, &cut)
-        : length == extent
-            ? (cut = p->memory, false)
+    if (kind == IX_ELEMENT
+            ? !layout_fix(&p->memory, AXIS_DIM(i), (int32_t)known, &cut)
             : !layout_slice_in(&p->memory, AXIS_DIM(i), (int32_t)known, (int32_t)length, &cut))
         return false;
-    p->memory = cut;
+    layout_copy(&p->memory, &cut);
     return true;
 }
 

@@ -623,10 +623,29 @@ void layout_slice_registers(const struct layout *whole, const int32_t *places,
 
 /* --- Names --- */
 
+static bool keeps_order(const struct layout_dim *dims, int count,
+                        const enum layout_axis map[AXIS_COUNT])
+{
+    for (int i = 1; i < count; i++)
+        if (map[dims[i - 1].axis] >= map[dims[i].axis])
+            return false;
+    return true;
+}
+
 void layout_rename(const struct layout *l, const enum layout_axis map[AXIS_COUNT],
                    struct layout *result)
 {
     struct layout out;
+    if (keeps_order(l->ins, l->in_count, map) && keeps_order(l->outs, l->out_count, map)) {
+        if (result != l)
+            layout_copy(result, l);
+        for (int i = 0; i < l->in_count; i++)
+            result->ins[i].axis = map[result->ins[i].axis];
+        for (int j = 0; j < l->out_count; j++)
+            result->outs[j].axis = map[result->outs[j].axis];
+        layout_normalise(result);
+        return;
+    }
     int from[LAYOUT_OUTS];
     layout_init(&out);
     for (int j = 0; j < l->out_count; j++)

@@ -19,6 +19,7 @@
 struct plan;
 
 /* The layouts of a kernel, as they are planned. */
+struct tile_facts;
 struct layouts {
     struct arena *arena;
     struct kernel *kernel;
@@ -116,6 +117,8 @@ void plan_rows(const struct type *t, struct layout *out);
 const struct layout *plan_symbol(struct layouts *l, const struct sym *s);
 /* Returns the layout of a ST_SHARED symbol: d0, d1, … -> at, in elements. */
 const struct layout *plan_shared(struct layouts *l, const struct sym *s);
+/* Returns the facts of the kernel's scalars, with nothing learned. */
+struct tile_facts *plan_facts(struct layouts *l);
 /* How the threads divide a copy global -> shared between them, for the statement's target. */
 const struct layout *plan_copy(struct layouts *l, const struct expr *target,
                                const struct expr *value);

@@ -45,6 +45,11 @@ void plan_scalars(struct layouts *l)
     stmt_walk(l->kernel->body, note_unrolled, l);
 }
 
+struct tile_facts *plan_facts(struct layouts *l)
+{
+    return &l->plan->facts;
+}
+
 /* --- Rows of views --- */
 
 int plan_copy_vector(struct layouts *l, const struct expr *access, const struct type *t)
