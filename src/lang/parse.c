@@ -403,30 +403,13 @@ const char *parse_near_keyword(struct parser *p, const struct token *t, const un
 
 const char *parse_future_type(const struct parser *p, const struct token *t)
 {
-#define SMALL "a type of less than 8 bits"
-#define FP8 "a float of less than 8 bits"
-    static const char table[] = "u1\0" SMALL "\0"
-                                "u2\0" SMALL "\0"
-                                "u3\0" SMALL "\0"
-                                "u4\0" SMALL "\0"
-                                "u5\0" SMALL "\0"
-                                "u6\0" SMALL "\0"
-                                "u7\0" SMALL "\0"
-                                "i1\0" SMALL "\0"
-                                "i2\0" SMALL "\0"
-                                "i3\0" SMALL "\0"
-                                "i4\0" SMALL "\0"
-                                "i5\0" SMALL "\0"
-                                "i6\0" SMALL "\0"
-                                "i7\0" SMALL "\0"
-                                "f3\0" FP8 "\0"
-                                "f4\0" FP8 "\0"
-                                "f5\0" FP8 "\0"
-                                "f6\0" FP8 "\0"
-                                "f7\0" FP8 "\0"
-                                "fp4\0" FP8 "\0"
-                                "fp6\0" FP8 "\0";
-    return word_in(p, t, WORDS_FUTURE_TYPES, table);
+    static const char table[] = "u1\0\0u2\0\0u3\0\0u4\0\0u5\0\0u6\0\0u7\0\0"
+                                "i1\0\0i2\0\0i3\0\0i4\0\0i5\0\0i6\0\0i7\0\0"
+                                "f3\0\0f4\0\0f5\0\0f6\0\0f7\0\0fp4\0\0fp6\0\0";
+    if (!word_in(p, t, WORDS_FUTURE_TYPES, table))
+        return NULL;
+    return p->source->text[t->offset] == 'f' ? "a float of less than 8 bits"
+                                             : "a type of less than 8 bits";
 }
 
 bool parse_is_type_name(const struct parser *p, const struct token *t)
