@@ -665,7 +665,7 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
 {
     struct nvptx n = {.arena = a, .diag = d, .function = f};
     n.registers = arena_array(a, struct nvptx_registers, f->values + 1);
-    n.shares = arena_array(a, uint32_t, f->values + 1);
+    n.shares = arena_room(a, (f->values + 1) * sizeof *n.shares);
     n.same = arena_array(a, const struct thread_operation *, f->values + 1);
     n.scalars.build = &n.build;
     nvptx_find_same(&n);

@@ -100,14 +100,13 @@ void ptx_limit(struct ptx_builder *b, enum ptx_directive directive, uint32_t cou
 static uint32_t *number_anew(struct ptx_builder *b)
 {
     struct ptx_function *f = b->function;
-    uint32_t *to = arena_array(b->arena, uint32_t, f->registers.count + 1);
+    uint32_t *to = arena_room(b->arena, f->registers.count * sizeof *to);
     uint32_t next = 0;
     for (size_t i = 0; i < f->ranges.count; i++) {
         f->ranges.data[i]->first = next;
         next += f->ranges.data[i]->count;
     }
-    struct ptx_register *sorted =
-        arena_array(b->arena, struct ptx_register, f->registers.count + 1);
+    struct ptx_register *sorted = arena_room(b->arena, f->registers.capacity * sizeof *sorted);
     for (size_t i = 0; i < f->registers.count; i++) {
         const struct ptx_register *r = &f->registers.data[i];
         to[i] = f->ranges.data[r->range]->first + r->number;
@@ -117,16 +116,18 @@ static uint32_t *number_anew(struct ptx_builder *b)
     return to;
 }
 
-/* Renumbers the registers of an operand. Instructions may share a vector, so each gets a copy. */
-static void renumber_operand(struct arena *a, struct ptx_operand *o, const uint32_t *to)
+/* Renumbers the registers of operands. Instructions may share a vector, so each gets a copy. */
+static void renumber_operands(struct arena *a, struct ptx_operand *o, uint32_t count,
+                              const uint32_t *to)
 {
-    bool based = (o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) && o->base == PTX_BASE_REGISTER;
-    if (o->kind == PTX_REGISTER || based)
-        o->reg = to[o->reg];
-    if (ptx_elements(o))
-        o->elements = arena_copy(a, o->elements, o->count * sizeof *o->elements);
-    for (uint32_t i = 0; i < ptx_elements(o); i++)
-        renumber_operand(a, &o->elements[i], to);
+    for (; count; count--, o++)
+        if (o->kind == PTX_REGISTER ||
+            ((o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) && o->base == PTX_BASE_REGISTER)) {
+            o->reg = to[o->reg];
+        } else if (ptx_elements(o)) {
+            o->elements = arena_copy(a, o->elements, o->count * sizeof *o->elements);
+            renumber_operands(a, o->elements, o->count, to);
+        }
 }
 
 static void renumber(struct arena *a, struct ptx_function *f, const uint32_t *to)
@@ -137,8 +138,7 @@ static void renumber(struct arena *a, struct ptx_function *f, const uint32_t *to
         struct ptx_instruction *ins = f->body.data[i].instruction;
         if (ins->guarded)
             ins->guard = to[ins->guard];
-        for (int k = 0; k < ins->operand_count; k++)
-            renumber_operand(a, &ins->operands[k], to);
+        renumber_operands(a, ins->operands, ins->operand_count, to);
     }
 }
 
