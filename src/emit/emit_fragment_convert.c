@@ -86,8 +86,8 @@ struct exchange {
     enum dtype dtype;
     int bits;
     struct thread_value *decides[CONVERT_BITS];
-    struct scalar *given; /* [1 << bits] */
-    struct scalar *made;  /* [bits + 1][1 << bits]; without a value: not yet */
+    struct scalar *given;       /* [1 << bits] */
+    struct thread_value **made; /* [bits + 1][1 << bits]; NULL: not yet */
 };
 
 static void exchange_open(struct emit *m, struct exchange *x, enum dtype t,
@@ -97,25 +97,23 @@ static void exchange_open(struct emit *m, struct exchange *x, enum dtype t,
     for (int b = 0; b < bits; b++)
         x->decides[b] = lane_decides(m, map, b);
     x->given = arena_array(m->arena, struct scalar, (size_t)1 << bits);
-    x->made = arena_array(m->arena, struct scalar, (size_t)(bits + 1) << bits);
+    x->made = arena_array(m->arena, struct thread_value *, (size_t)(bits + 1) << bits);
 }
 
 static struct scalar exchanged(struct exchange *x, int level, int32_t n)
 {
     while (level > 0 && !x->decides[level - 1])
         level--;
-    struct scalar *made = &x->made[(level << x->bits) + n];
+    struct thread_value **made = &x->made[(level << x->bits) + n];
     if (level == 0)
         return x->given[n];
-    if (made->o.value)
-        return *made;
-    const struct scalar stays = exchanged(x, level - 1, n),
-                        comes = exchanged(x, level - 1, n ^ 1 << (level - 1));
-    *made = (struct scalar){
-        thread_use(THREAD_ADD_OP(&x->m->b, THREAD_SELECT, x->dtype, DT_NONE,
-                                 thread_use(x->decides[level - 1]), comes.o, stays.o)),
-        x->dtype};
-    return *made;
+    if (!*made) {
+        const struct scalar stays = exchanged(x, level - 1, n),
+                            comes = exchanged(x, level - 1, n ^ 1 << (level - 1));
+        *made = THREAD_ADD_OP(&x->m->b, THREAD_SELECT, x->dtype, DT_NONE,
+                              thread_use(x->decides[level - 1]), comes.o, stays.o);
+    }
+    return (struct scalar){thread_use(*made), x->dtype};
 }
 
 /* Returns the elements that travel together, beginning with register `reg`. */
