@@ -14,6 +14,8 @@
 
 enum { WORD = 64 };
 static const uint32_t none = UINT32_MAX; /* the value has registers of its own */
+static const uint32_t alone =
+    UINT32_MAX - 1; /* and so have those whose registers it has: known once it was included */
 
 /* Factors that a group in flight reads. */
 struct factor {
@@ -99,7 +101,7 @@ static void unite(struct liveness *l, uint64_t *set, const uint64_t *with)
 /* Groups share registers, and so do the scalars that loops and branches pass. */
 static bool may_share(const struct liveness *l, const struct thread_value *v)
 {
-    return l->group[v->number] != none;
+    return l->group[v->number] < alone;
 }
 
 static bool has(const uint64_t *set, uint32_t group)
@@ -107,15 +109,22 @@ static bool has(const uint64_t *set, uint32_t group)
     return set[group / WORD] >> group % WORD & 1;
 }
 
-static void include(struct liveness *l, uint64_t *set, const struct thread_value *v)
+/* Returns whether the value, or one whose registers it has, is in a group. */
+static bool include(struct liveness *l, uint64_t *set, const struct thread_value *v)
 {
+    const uint32_t g = l->group[v->number];
     const struct thread_operation *same = l->n->same[v->number];
+    bool any = g < alone;
+    if (g == alone)
+        return false;
+    if (any)
+        set[g / WORD] |= (uint64_t)1 << g % WORD;
     for (size_t i = 0; same && i < same->operands.count; i++)
         if (same->operands.data[i].value)
-            include(l, set, same->operands.data[i].value);
-    const uint32_t g = l->group[v->number];
-    if (may_share(l, v))
-        set[g / WORD] |= (uint64_t)1 << g % WORD;
+            any |= include(l, set, same->operands.data[i].value);
+    if (!any)
+        l->group[v->number] = alone;
+    return any;
 }
 
 static void exclude(struct liveness *l, uint64_t *set, const struct thread_value *v)
