@@ -30,6 +30,12 @@ enum { REDZONE = 0 };
 #define UNPOISON(p, n) ((void)(p), (void)(n))
 #endif
 
+#if defined(__GNUC__)
+#define APART __attribute__((noinline)) /* the usual way then saves no registers for it */
+#else
+#define APART
+#endif
+
 enum { ALIGNMENT = 16, FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
 
 struct arena_block {
@@ -130,10 +136,12 @@ static struct arena_block *new_block(struct arena *a, size_t size)
     return block;
 }
 
-/* Returns a block with `need` bytes free; the head has fewer. */
+/* Returns a block with `need` bytes free. */
 static struct arena_block *block_with_room(struct arena *a, size_t need)
 {
     struct arena_block *head = a->blocks;
+    if (head && head->size - head->used >= need)
+        return head;
     size_t size = FIRST_BLOCK;
     if (head)
         size = head->size < LARGEST_BLOCK / 2 ? head->size * 2 : LARGEST_BLOCK;
@@ -154,20 +162,34 @@ static size_t whole_of(size_t size)
     return (size - !!size + ALIGNMENT) / ALIGNMENT * ALIGNMENT + REDZONE;
 }
 
-void *arena_room(struct arena *a, size_t size)
+static inline void *hand_out(struct arena *a, struct arena_block *block, size_t size, size_t whole)
 {
-    arena_poll(a);
-    if (size > SIZE_MAX / 2)
-        fail(a);
-    size_t whole = whole_of(size);
-    struct arena_block *block = a->blocks;
-    if (!block || block->size - block->used < whole)
-        block = block_with_room(a, whole);
     char *piece = (char *)block + HEADER + block->used;
     block->used += whole;
     a->used += size;
     UNPOISON(piece, size);
     return piece;
+}
+
+/* Asks if it is time to, and takes a new block if the head has no room. */
+static APART void *room_slowly(struct arena *a, size_t size)
+{
+    if (a->poll && a->poll->left < 0)
+        arena_ask(a);
+    if (size > SIZE_MAX / 2)
+        fail(a);
+    const size_t whole = whole_of(size);
+    return hand_out(a, block_with_room(a, whole), size, whole);
+}
+
+void *arena_room(struct arena *a, size_t size)
+{
+    struct arena_block *head = a->blocks;
+    const size_t whole = whole_of(size);
+    if ((a->poll && --a->poll->left < 0) || size > SIZE_MAX / 2 || !head ||
+        head->size - head->used < whole)
+        return room_slowly(a, size);
+    return hand_out(a, head, size, whole);
 }
 
 /* Makes the latest piece longer in place, if its block has room. */
