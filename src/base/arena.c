@@ -262,11 +262,9 @@ char *arena_printf(struct arena *a, const char *format, ...)
     return text;
 }
 
-void *vec_room(struct arena *a, void *data, size_t count, size_t *capacity, size_t size)
+static APART void *vec_grow(struct arena *a, void *data, size_t count, size_t *capacity,
+                            size_t size)
 {
-    assert(size > 0 && count <= *capacity && (data || count == 0));
-    if (count < *capacity)
-        return data;
     if (*capacity > SIZE_MAX / 2)
         fail(a);
     size_t larger = *capacity ? *capacity * 2 : 8;
@@ -281,4 +279,10 @@ void *vec_room(struct arena *a, void *data, size_t count, size_t *capacity, size
         memcpy(room, data, count * size);
     *capacity = larger;
     return room;
+}
+
+void *vec_room(struct arena *a, void *data, size_t count, size_t *capacity, size_t size)
+{
+    assert(size > 0 && count <= *capacity && (data || count == 0));
+    return count < *capacity ? data : vec_grow(a, data, count, capacity, size);
 }
