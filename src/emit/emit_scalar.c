@@ -10,10 +10,10 @@ struct scalar emit_constant(enum dtype t, int64_t v)
     return (struct scalar){thread_integer(v), t};
 }
 
-static bool is_integer(struct scalar v, int64_t *number)
+static bool is_integer(const struct scalar *v, int64_t *number)
 {
-    *number = v.o.integer;
-    return v.o.kind == THREAD_INTEGER && !dtype_is_float(v.dtype);
+    *number = v->o.integer;
+    return v->o.kind == THREAD_INTEGER && !dtype_is_float(v->dtype);
 }
 
 static struct scalar of_value(struct thread_value *v, enum dtype t)
@@ -63,7 +63,7 @@ struct scalar emit_op2(struct emit *m, enum thread_opcode op, enum dtype t, stru
 {
     int64_t x, y, z;
     enum dtype result = is_comparison(op) ? DT_BOOL : t;
-    bool first = is_integer(a, &x), second = is_integer(b, &y);
+    bool first = is_integer(&a, &x), second = is_integer(&b, &y);
     if (first && second && fold(op, t, x, y, &z))
         return emit_constant(result, z);
     if (second && y == 0 && (op == THREAD_SUB || op == THREAD_SHL || adds_bits(op)))
