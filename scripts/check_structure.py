@@ -29,9 +29,8 @@ BELOW = {
     "nvptx": {"base", "ptx", "target", "thread"},
     "model": {"base", "ptx", "sim", "target"},
     "plan": {"base", "layout", "facts", "tile", "ptx", "target"},
-    "lower": {"base", "layout", "facts", "tile", "ptx", "target", "thread", "nvptx", "plan"},
-    "emit": {"base", "layout", "facts", "tile", "ptx", "target", "plan", "thread", "nvptx", "lower"},
-    "aot": {"base", "layout", "facts", "tile", "ptx", "target", "plan", "lower"},
+    "emit": {"base", "layout", "facts", "tile", "ptx", "target", "plan", "thread", "nvptx"},
+    "aot": {"base", "layout", "facts", "tile", "ptx", "target", "plan"},
     "cpu": {"base", "layout", "tile"},
     "cuda": {"base", "ptx", "target"},
     "tune": {"base", "layout", "tile", "lang"},
@@ -41,7 +40,7 @@ BELOW = {
     "audit": set(),
 }
 # A name that other files of src/ can use begins with a prefix of its room: the room's own name, the name of one of its files, or one of these nouns,
-# which no other room has as a prefix. So every name says where it is defined. `lower`, whose kernels `emit` takes over, keeps its names.
+# which no other room has as a prefix. So every name says where it is defined.
 NOUNS = {
     "base": "allocator vec diagnostic bf16 e4m3 e5m2 f16 f32 f64 json text number shown",
     "target": "copier",
@@ -136,7 +135,7 @@ def check_names(root, errors):
 
 def check_prefixes(root, errors):
     rooms = defaultdict(set)  # of each prefix
-    paths = [p for p in sources(root, "src") if p.endswith((".c", ".h")) and p.split("/")[1] != "lower"]
+    paths = [p for p in sources(root, "src") if p.endswith((".c", ".h"))]
     for path in paths:
         room, name = path.split("/")[1], os.path.basename(path)
         rooms[name.split(".")[0]].add(room)

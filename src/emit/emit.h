@@ -1,4 +1,4 @@
-/* Tile IR → thread IR, for kernels with Hopper's constructs; the other kernels go to lower/ still.
+/* Tile IR → thread IR → PTX: one kernel, for one choice of types, tuned values, statics and facts about sizes.
  *
  *   emit.c          the kernel: parameters, shared memory, mbarriers, roles
  *   emit_scalar.c   scalar expressions
@@ -33,18 +33,8 @@
 #include "plan/lowered.h"
 #include "thread/thread.h"
 
-/* After all passes ran for the target. Reports what the target lacks, or has no code yet; false then. */
+/* Makes the PTX of a kernel after all passes ran for the target. Returns false if it has reported what the target lacks. */
 bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
                  struct diag *diag, struct lowered *out);
-
-/* The same through thread IR for a kernel without roles, of threads or of tiles. docs/lowering.md has what it lacks. */
-bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_options *options,
-                       struct diag *diag, struct lowered *out);
-
-/* Returns the kernel's thread IR before its passes, and out's parameters. NULL: errors are reported. For a kernel
- * with Hopper's constructs (kernel_uses_roles). */
-struct thread_function *emit_thread(struct arena *a, struct kernel *k,
-                                    const struct lower_options *options, struct diag *diag,
-                                    struct lowered *out);
 
 #endif

@@ -5,6 +5,7 @@
 #include "emit/emit_copy.h"
 #include "layout/layout_named.h"
 #include "plan/plan.h"
+#include "tile/parts.h"
 
 #include <string.h>
 
@@ -585,25 +586,77 @@ static const struct sym *memory_of(const struct sym *s)
     return s->storage == ST_VIEW && s->base ? s->base : s;
 }
 
+void emit_note_layout(struct emit *m, const struct expr *access, const struct layout *layout)
+{
+    bool added;
+    number_map_entry(m->arena, &m->accessed, (uintptr_t)access, &added)->value = (uintptr_t)layout;
+}
+
+const struct layout *emit_accessed_in(const struct emit *m, const struct expr *access)
+{
+    const struct number_entry *entry = number_map_find(&m->accessed, (uintptr_t)access);
+    return entry ? (const struct layout *)(uintptr_t)entry->value : NULL;
+}
+
 struct read_search {
-    const struct expr *target, *own;
+    struct emit *m;
+    const struct expr *target;
+    enum emit_owner owner;
+    const struct layout *layout;
     bool found;
 };
+
+static const struct parts *parts_of(struct emit *m)
+{
+    if (!m->parts) {
+        m->parts = arena_new(m->arena, struct parts);
+        parts_init(m->parts, m->arena, m->kernel);
+    }
+    return m->parts;
+}
 
 static void note_read(void *user, struct expr **at)
 {
     struct read_search *r = user;
     const struct expr *e = *at;
-    r->found |= e != r->target && e->op == OP_ACCESS &&
-                memory_of(e->sym) == memory_of(r->target->sym) && !(r->own && expr_same(e, r->own));
+    if (e == r->target || e->op != OP_ACCESS || memory_of(e->sym) != memory_of(r->target->sym))
+        return;
+    if (e->sym == r->target->sym && parts_disjoint(parts_of(r->m), e, r->target))
+        return;
+    const bool own = r->owner != EMIT_ANY_THREAD && expr_same(e, r->target) &&
+                     (r->owner == EMIT_SAME_THREAD || emit_accessed_in(r->m, e) == r->layout);
+    r->found |= !own;
 }
 
-bool emit_reads_memory(const struct expr *e, const struct expr *target, const struct expr *own)
+/* Finds reads of elements that an operation moves to other places. */
+static void note_moved(void *user, struct expr **at)
 {
-    struct read_search r = {.target = target, .own = own};
+    struct read_search *r = user, all = *r;
+    all.owner = EMIT_ANY_THREAD;
+    if ((*at)->op != OP_ACCESS && !emit_is_of_elements(*at))
+        expr_walk(at, note_read, &all);
+    r->found |= all.found;
+}
+
+static bool has_gather(const struct expr *e)
+{
+    bool found = false;
+    for (int i = 0; i < e->indices; i++)
+        found |= e->index[i].kind == IX_GATHER;
+    return found;
+}
+
+bool emit_reads_memory(struct emit *m, const struct expr *e, const struct expr *target,
+                       enum emit_owner owner, const struct layout *layout)
+{
+    if (has_gather(target) || (layout && !layout_is_exclusive(layout)))
+        owner = EMIT_ANY_THREAD;
+    struct read_search r = {.m = m, .target = target, .owner = owner, .layout = layout};
     struct expr *root = (struct expr *)e, *to = (struct expr *)target;
     expr_walk(&root, note_read, &r);
     expr_walk(&to, note_read, &r); /* its indices */
+    if (owner == EMIT_SAME_THREAD)
+        expr_walk(&root, note_moved, &r);
     return r.found;
 }
 
@@ -642,7 +695,7 @@ static void copy_in_loop(struct emit *m, const struct deal *d, const struct expr
     struct scalar v, at = {emit_loop_argument(m, &loop, d->number.o, type), DT_I32};
     const struct piece p = emit_piece_in_turn(m, d->type, at);
     read(m, d, target, value, &p, &v);
-    if (emit_reads_memory(value, target, target))
+    if (emit_reads_memory(m, value, target, EMIT_SAME_THREAD, NULL))
         emit_missing(m, target->loc, "a large copy of an array to itself", NULL);
     emit_access_store(m, target, &p, 1, &v, NULL);
     struct scalar next = plus(m, at, number(threads));
@@ -669,7 +722,7 @@ void emit_copy(struct emit *m, const struct expr *target, const struct expr *val
         p[i] = piece_at(m, &d, i);
         read(m, &d, target, value, &p[i], &v[i * d.vector]);
     }
-    if (emit_reads_memory(value, target, target))
+    if (emit_reads_memory(m, value, target, EMIT_SAME_THREAD, NULL))
         emit_sync(m);
     const struct loc before = emit_at(m, target->loc);
     for (int64_t i = 0; i < d.pieces && !m->failed; i++)
@@ -705,7 +758,7 @@ static bool can_copy_async(struct emit *m, const struct stmt *s, const struct de
 {
     const int bytes = d->vector * (int)dtype_size(s->target->type.dtype);
     return plan_copier_of(m->options->target, s->value).copier->to == COPIER_SHARED &&
-           is_plain(s->target, s->value) && !s->value->otherwise &&
+           is_plain(s->target, s->value) && plan_is_zero(s->value->otherwise) &&
            (bytes == 4 || bytes == 8 || bytes == 16) &&
            emit_access_width(m, s->target, d->vector) == d->vector && !d->in_turn;
 }

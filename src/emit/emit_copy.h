@@ -47,7 +47,15 @@ struct piece emit_piece_in_turn(struct emit *m, const struct type *t, struct sca
  * value is arbitrary. */
 struct scalar emit_value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
                             struct scalar mine);
-/* Returns whether the value reads the target's memory by an access other than `own`; own NULL: by any. */
-bool emit_reads_memory(const struct expr *e, const struct expr *target, const struct expr *own);
+/* Notes the layout in which threads load or store a register tile; emit_accessed_in: NULL: another use, or none yet. */
+void emit_note_layout(struct emit *m, const struct expr *access, const struct layout *layout);
+const struct layout *emit_accessed_in(const struct emit *m, const struct expr *access);
+/* The threads that read an element of the target's part for the value: any; the one that stores it, unless an operation moves
+ * elements; or that one if the part is read in the layout in which it is stored. */
+enum emit_owner { EMIT_ANY_THREAD, EMIT_SAME_THREAD, EMIT_BY_LAYOUT };
+/* Returns whether a thread may read, for the value or an index of the target, memory of the target that another one stores to.
+ * layout: of EMIT_BY_LAYOUT. */
+bool emit_reads_memory(struct emit *m, const struct expr *e, const struct expr *target,
+                       enum emit_owner owner, const struct layout *layout);
 
 #endif

@@ -103,6 +103,10 @@ static struct scalar choose(struct emit *m, struct scalar condition, struct scal
 {
     if (condition.o.kind != THREAD_VALUE)
         return condition.o.integer ? yes : no;
+    if (yes.dtype == DT_BOOL) {
+        yes.o = emit_predicate(m, yes);
+        no.o = emit_predicate(m, no);
+    }
     return (struct scalar){thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, yes.dtype, DT_NONE,
                                                     condition.o, yes.o, no.o)),
                            yes.dtype};
@@ -167,14 +171,17 @@ bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p)
     *p = (struct part_access){.e = e};
     for (int i = 0; i < e->sym->type.rank; i++) {
         enum index_kind kind = i < e->indices ? e->index[i].kind : IX_ALL;
-        p->start[i] = kind == IX_ALL ? emit_constant(DT_I32, 0) : index_at(m, e, i);
+        if (kind == IX_GATHER)
+            p->rows[i] = emit_elements(m, e->index[i].value);
+        p->start[i] = kind == IX_ALL      ? emit_constant(DT_I32, 0)
+                      : kind == IX_GATHER ? p->rows[i][0]
+                                          : index_at(m, e, i);
         p->axis[i] = kind == IX_ELEMENT ? -1 : seen++;
-        p->guarded[i] =
-            kind == IX_SLICE ? !e->index[i].inside : kind == IX_ELEMENT && e->otherwise != NULL;
+        p->guarded[i] = kind == IX_SLICE     ? !e->index[i].inside
+                        : kind == IX_ELEMENT ? e->otherwise != NULL
+                                             : kind == IX_GATHER;
         if (p->guarded[i])
             p->limit[i] = emit_extent(m, e->sym, i);
-        if (kind == IX_GATHER)
-            emit_missing(m, e->loc, "a gather", NULL);
     }
     return !m->failed;
 }
@@ -189,6 +196,7 @@ struct scalar emit_element_of(struct emit *m, const struct part_access *p, int64
     for (int i = 0; i < p->e->sym->type.rank; i++) {
         enum dtype type = p->start[i].dtype;
         index[i] = p->axis[i] < 0 ? p->start[i]
+                   : p->rows[i]   ? p->rows[i][at[p->axis[i]]]
                                   : plus(m, type, p->start[i], emit_constant(type, at[p->axis[i]]));
         if (!p->guarded[i])
             continue;
@@ -392,7 +400,8 @@ static bool exchanges(const struct expr *e)
 
 static bool needs_layout(const struct expr *e)
 {
-    bool needs = exchanges(e) || (e->op == OP_REF && e->sym->storage == ST_REG);
+    const bool of_symbol = e->op == OP_REF || e->op == OP_ACCESS;
+    bool needs = exchanges(e) || (of_symbol && e->sym->storage == ST_REG);
     for (int i = 0; i < e->count && !needs; i++)
         needs = needs_layout(e->args[i]);
     return needs && e->type.rank > 0;

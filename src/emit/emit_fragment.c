@@ -328,7 +328,7 @@ static void store_element(struct emit *m, const struct expr *target, const struc
     struct scalar inside = emit_element_of(m, &p, 0, index);
     if (target->sym->storage != ST_ARRAY && !m->place.one_thread) {
         emit_and(m, &inside, emit_elected(m));
-        if (emit_reads_memory(value, target, NULL))
+        if (emit_reads_memory(m, value, target, EMIT_ANY_THREAD, NULL))
             emit_sync(m);
     }
     emit_store_if(m, target, index, inside, v);
@@ -364,7 +364,7 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
     if (target->sym->storage == ST_VIEW)
         f = emit_fragment_convert(
             m, &f, plan_keep(m->layouts, plan_view(m->layouts, target, f.layout, true)));
-    if (emit_reads_memory(value, target, layout_is_exclusive(f.layout) ? target : NULL))
+    if (emit_reads_memory(m, value, target, EMIT_BY_LAYOUT, f.layout))
         emit_sync(m);
     emit_fragment_store(m, target, &f);
 }
@@ -431,7 +431,7 @@ static bool find_atomic(struct emit *m, const struct expr *e, struct scalar *ind
     bool waits = false;
     for (int i = 1; i < e->count; i++) {
         values[i - 1] = emit_as(m, emit_scalar(m, e->args[i]), target->sym->type.dtype);
-        waits |= emit_reads_memory(e->args[i], target, NULL);
+        waits |= emit_reads_memory(m, e->args[i], target, EMIT_ANY_THREAD, NULL);
     }
     if (m->failed || !emit_has_atomic(m, e) || !emit_find_part(m, target, &p))
         return false;

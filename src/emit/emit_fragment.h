@@ -129,6 +129,8 @@ void emit_way_spread(struct emit *m, const struct shared_way *w, int32_t reg,
 struct shared_way emit_way_follow(struct emit *m, const struct shared_way *w, struct scalar stage);
 /* Loads all registers, in groups if it can; stores each element once. */
 void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f);
+/* Returns whether stmatrix may store such fragments: the target has it, and each lane stores, since all do it together. */
+bool emit_stores_matrices(const struct emit *m, const struct layout *regs);
 void emit_way_store(struct emit *m, struct shared_way *w, const struct fragment *f);
 
 /* Returns the place of an element of a shared tile, a u32. */

@@ -227,7 +227,7 @@ static struct fragment in_passes(struct emit *m, const struct fragment *f, const
 static struct fragment convert(struct emit *m, const struct fragment *f, const struct layout *to)
 {
     const int bits = f->dtype == DT_BOOL ? 8 : dtype_table[f->dtype].bits;
-    const bool stores_matrices = target_has(m->options->target, TARGET_STMATRIX);
+    const bool stores_matrices = emit_stores_matrices(m, f->layout);
     const struct conversion *c = plan_conversion(m->layouts, f->layout, to, bits, stores_matrices);
     const struct convert_plan *p = &c->plan;
     if (!c->possible) {

@@ -322,6 +322,7 @@ struct fragment emit_fragment_load(struct emit *m, const struct expr *e,
 {
     const struct loc before = emit_at(m, e->loc);
     const struct fragment f = load(m, e, layout, once);
+    emit_note_layout(m, e, layout);
     emit_at(m, before);
     return f;
 }
@@ -352,6 +353,7 @@ void emit_fragment_store(struct emit *m, const struct expr *target, const struct
 {
     const struct loc before = emit_at(m, target->loc);
     store(m, target, f);
+    emit_note_layout(m, target, f->layout);
     emit_at(m, before);
 }
 
@@ -394,7 +396,7 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
         return wanted ? emit_fragment_new(m, t, wanted) : old;
     const struct loc before = emit_at(m, e->loc);
     for (int i = 1, waits = 0; i < e->count && !waits; i++) {
-        waits = emit_reads_memory(e->args[i], target, layout_is_exclusive(l) ? target : NULL);
+        waits = emit_reads_memory(m, e->args[i], target, EMIT_BY_LAYOUT, l);
         if (waits)
             emit_sync(m);
     }

@@ -1,5 +1,6 @@
 /* Reductions of fragments. A thread combines its registers as a tree, then lanes exchange with their neighbours, then
- * warps through scratch: in the order of src/lower, so sums have the same bits. */
+ * warps through scratch. Every holder of a result combines the same operands in the same order, so all have the same bits,
+ * in every run. */
 #include "emit/emit_fragment.h"
 #include "nvptx/nvptx_scalars.h"
 #include "plan/plan_layouts.h"

@@ -1,5 +1,7 @@
-/* Scans of fragments, in the order of lower/lower_scan.c: blocks of elements become larger blocks, digit by digit of the layout, and
- * each leaves a carry, which is the elements before it in the larger block. In the end carries are handed down to elements. */
+/* Scans of fragments. The digits of the layout that move the axis are taken in the order of how far they move it. At each, blocks of
+ * elements become larger blocks: registers one after the other, lanes by shuffles in as many steps as there are bits (Hillis and
+ * Steele 1986), warps through shared memory. Each level leaves a carry for each block, the elements before it in the larger block,
+ * combined. In the end carries are handed down to elements. */
 #include "emit/emit_fragment.h"
 
 /* Blocks of one size. A block is named by its least register. */

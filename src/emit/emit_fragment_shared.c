@@ -225,6 +225,12 @@ static bool find_part(struct emit *m, const struct expr *e, struct part *p)
 
 /* --- ways between registers and memory --- */
 
+bool emit_stores_matrices(const struct emit *m, const struct layout *regs)
+{
+    return target_has(m->options->target, TARGET_STMATRIX) &&
+           layout_free_extent(regs, AXIS_LANE) == 1;
+}
+
 static bool choose_access(const struct emit *m, const struct layout *regs, const struct part *p,
                           enum dtype t, bool store, struct access *how)
 {
@@ -235,7 +241,7 @@ static bool choose_access(const struct emit *m, const struct layout *regs, const
     if (whole_warps && p->alignment == VECTOR_BYTES && !layout_masked(regs)) {
         if (!store)
             kinds |= 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
-        else if (target_has(m->options->target, TARGET_STMATRIX))
+        else if (emit_stores_matrices(m, regs))
             kinds |= 1u << ACCESS_MATRIX;
     }
     wish.access[0] = (struct shared_access){
@@ -608,7 +614,7 @@ void emit_planned_copy(struct emit *m, const struct stmt *s)
 {
     const bool background =
         plan_copier_of(m->options->target, s->value).copier->to == COPIER_SHARED &&
-        s->value->op == OP_ACCESS && !s->value->otherwise;
+        s->value->op == OP_ACCESS && plan_is_zero(s->value->otherwise);
     if (!background || !copy_in_background(m, s))
         emit_by_tiles.store(m, s->target, s->value);
 }

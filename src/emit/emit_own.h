@@ -163,9 +163,12 @@ struct emit {
     VEC(const struct sym *) local;        /* its arrays of a thread in local memory */
     VEC(struct slot_layout) slot_layouts; /* of register tiles that matrix instructions take */
     struct thread_builder b;
-    struct number_map variables;   /* sym → struct variable */
-    struct number_map fixed;       /* sym → struct scalar: parameters */
-    struct number_map objects;     /* sym → struct thread_object */
+    struct number_map variables; /* sym → struct variable */
+    struct number_map fixed;     /* sym → struct scalar: parameters */
+    struct number_map objects;   /* sym → struct thread_object */
+    struct parts *parts;         /* of the kernel; NULL: not asked for yet */
+    struct number_map
+        accessed; /* an access → the layout in which a register tile was loaded or stored last */
     struct number_map index_tiles; /* sym → struct index_tile of emit_fragment_index.c, or NULL */
     struct number_map apart;       /* group → its values of emit_take_apart, of emit_tile.c */
 
@@ -528,8 +531,7 @@ bool emit_has_atomic(struct emit *m, const struct expr *e);
 
 /* --- emit_element.c: of thread-level kernels --- */
 
-/* How kernels without roles are done. Tables, because only emit_thread_level names them: a program that does not call that is
- * linked without these. */
+/* How kernels without roles are emitted: those of threads, and those of tiles. */
 struct by_threads {
     const char *heads; /* such kernels, in messages */
     /* Returns a number that certainly divides a parameter; 0: none is known. */
@@ -558,6 +560,7 @@ uint32_t emit_divisor(struct emit *m, const struct lower_param *p);
 struct part_access {
     const struct expr *e;
     struct scalar start[MAX_RANK]; /* of each axis of the symbol */
+    struct scalar *rows[MAX_RANK]; /* of a gather: the index of each element; else NULL */
     struct scalar limit[MAX_RANK]; /* its extent, where elements may lie past the edge */
     bool guarded[MAX_RANK];
     int axis[MAX_RANK]; /* of the part; -1: an element */

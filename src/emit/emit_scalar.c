@@ -293,6 +293,16 @@ static enum dtype joined_type(const struct expr *e)
     return t;
 }
 
+/* Returns whether the expression is a remainder that is known to be 0. */
+static bool leaves_nothing(struct emit *m, const struct expr *e, struct scalar by)
+{
+    if (e->op != OP_REM || !dtype_is_int(e->type.dtype) || by.o.kind != THREAD_INTEGER ||
+        by.o.integer <= 0)
+        return false;
+    const struct facts f = emit_facts_of(m, e->args[0]);
+    return facts_divisor(&f) % by.o.integer == 0;
+}
+
 static struct scalar apply(struct emit *m, const struct expr *e)
 {
     struct scalar args[3] = {0};
@@ -306,7 +316,8 @@ static struct scalar apply(struct emit *m, const struct expr *e)
                       both ? NULL : e->args[1], DT_BOOL);
     for (int i = 0; i < e->count; i++)
         args[i] = emit_scalar(m, e->args[i]);
-    return emit_apply_scalars(m, e, args);
+    return leaves_nothing(m, e, args[1]) ? emit_constant(e->type.dtype, 0)
+                                         : emit_apply_scalars(m, e, args);
 }
 
 struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct scalar *args)

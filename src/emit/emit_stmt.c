@@ -1,5 +1,8 @@
 /* Statements. */
 #include "emit/emit_copy.h"
+#include "layout/layout_named.h"
+
+#include <string.h>
 
 static void declare_scalar(struct emit *m, const struct stmt *s)
 {
@@ -27,22 +30,55 @@ static void declare_tile(struct emit *m, const struct stmt *s)
 }
 
 /* Returns whether other threads may read what a thread stores to the target: e or an index reads its memory. */
-static bool reads_others(const struct expr *e, const struct expr *target)
+static bool reads_others(struct emit *m, const struct expr *e, const struct expr *target)
 {
     const bool each_its_own = emit_form(&target->type) == TILE_WHOLE;
-    return emit_reads_memory(e, target, each_its_own ? target : NULL);
+    return emit_reads_memory(m, e, target, each_its_own ? EMIT_SAME_THREAD : EMIT_ANY_THREAD, NULL);
 }
 
+/* A statement that may need a barrier before it. */
+struct uncertain {
+    struct thread_region *region;
+    size_t at; /* of the first operation */
+};
+
 /* Emits a barrier if a statement uses a part of a view that one before it used, and threads have not the same elements both
- * times: those of equal rows or columns are stored by one of the threads that hold them. */
-static void sync_earlier(struct emit *m, const struct stmt *s)
+ * times: those of equal rows or columns are stored by one of the threads that hold them. In which layout a tile of a kernel
+ * without roles is used is known after the statement. Returns true if it decides. */
+static bool sync_earlier(struct emit *m, const struct stmt *s, struct uncertain *u)
 {
     bool differ = false;
-    for (const struct earlier *e = s->earlier; e; e = e->next)
-        differ |= m->fragments || emit_form(&e->access->type) != TILE_WHOLE ||
-                  emit_form(&e->before->type) != TILE_WHOLE;
+    for (const struct earlier *e = s->earlier; e; e = e->next) {
+        const struct layout *l = emit_accessed_in(m, e->before);
+        differ |= m->fragments ? !l || !layout_is_exclusive(l)
+                               : emit_form(&e->access->type) != TILE_WHOLE ||
+                                     emit_form(&e->before->type) != TILE_WHOLE;
+        if (e->access != e->before)
+            emit_note_layout(m, e->access, NULL);
+    }
+    *u = (struct uncertain){m->b.region, m->b.region->operations.count};
     if (differ && !m->place.one_thread)
         emit_sync(m);
+    return !differ && m->fragments && s->earlier && !m->place.one_thread;
+}
+
+/* Emits a barrier before a statement whose layouts are not those of the uses before it. */
+static void sync_before(struct emit *m, const struct stmt *s, const struct uncertain *u)
+{
+    struct thread_region *now = m->b.region;
+    bool differ = false;
+    for (const struct earlier *e = s->earlier; e; e = e->next)
+        differ |= emit_accessed_in(m, e->access) != emit_accessed_in(m, e->before);
+    if (!differ)
+        return;
+    m->b.region = u->region;
+    emit_sync(m);
+    m->b.region = now;
+    struct thread_operation **all = u->region->operations.data, *barrier;
+    const size_t last = u->region->operations.count - 1;
+    barrier = all[last];
+    memmove(all + u->at + 1, all + u->at, (last - u->at) * sizeof *all);
+    all[u->at] = barrier;
 }
 
 static void store(struct emit *m, const struct expr *target, const struct expr *value)
@@ -54,7 +90,7 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
     }
     if (target->type.rank == 0) {
         struct scalar v = emit_as(m, emit_scalar(m, value), target->type.dtype);
-        if (of_view && !m->place.one_thread && reads_others(value, target))
+        if (of_view && !m->place.one_thread && reads_others(m, value, target))
             emit_sync(m);
         if (of_view)
             emit_view_store_element(m, target, v);
@@ -68,7 +104,7 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
     t = emit_tile_cast(m, t, target->type.dtype);
     if (t.dtype == DT_BOOL && t.form == TILE_UNIFORM)
         t.part[0] = emit_predicate(m, (struct scalar){t.part[0], DT_BOOL});
-    if (of_view && reads_others(value, target))
+    if (of_view && reads_others(m, value, target))
         emit_sync(m);
     if (of_view)
         emit_view_store(m, target, &t);
@@ -170,10 +206,11 @@ static void statement(struct emit *m, const struct stmt *s, const struct stmt *r
 {
     const bool flows = s->kind == STMT_FOR || s->kind == STMT_WHILE || s->kind == STMT_BREAK ||
                        s->kind == STMT_CONTINUE || s->kind == STMT_ONE_THREAD;
+    struct uncertain before;
     m->b.where = s->loc;
     if (m->by_threads)
         plan_room_statement(&m->room, s);
-    sync_earlier(m, s);
+    const bool uncertain = sync_earlier(m, s, &before);
     if (flows)
         emit_settle(m);
     switch (s->kind) {
@@ -202,6 +239,8 @@ static void statement(struct emit *m, const struct stmt *s, const struct stmt *r
     case STMT_ROLE:
     case STMT_ENSURES: break;
     }
+    if (uncertain)
+        sync_before(m, s, &before);
 }
 
 void emit_statement(struct emit *m, const struct stmt *s)

@@ -7,7 +7,9 @@ enum {
     MAP_ALIGNMENT = 64,
     MEMORY_ALIGNMENT = 1024,
     MOST_GUARDED = 24,
-    MOST_GUARDED_OF_THREADS = 12
+    MOST_GUARDED_OF_THREADS = 12,
+    MOST_GUARDED_OF_BOTH = 16,
+    MOST_MOVES = 2 /* of each arm, to the results */
 };
 
 /* A loop around the operation that is emitted. */
@@ -160,7 +162,8 @@ static bool can_guard(const struct nvptx *n, const struct thread_operation *op)
         case THREAD_LOAD_CONST:
         case THREAD_LOAD_LOCAL:
         case THREAD_STORE_LOCAL:
-        case THREAD_LOAD_SHARED: break;
+        case THREAD_LOAD_SHARED:
+        case THREAD_RETURN: break;
         case THREAD_MMA: return false; /* all lanes of a warp do it together */
         default: {
             const struct thread_operation *of_region = op->regions.data[0]->operations.data[i];
@@ -185,41 +188,79 @@ static const struct thread_operation *only_yield(const struct thread_region *r)
                : NULL;
 }
 
-bool nvptx_guards_loads(const struct thread_operation *op)
+static bool is_given(const struct thread_operation *yield, const struct thread_operation *op)
 {
-    if (op->op != THREAD_IF || op->regions.count != 2 || op->results.count == 0)
+    bool given = false;
+    for (size_t i = 0; i < yield->operands.count; i++)
+        given |= op->results.count > 0 && yield->operands.data[i].value == op->results.data[0];
+    return given;
+}
+
+static bool loads_only(const struct thread_operation *op);
+
+/* Returns whether the arm only loads and computes. last: the other arm is done before it, so no result is computed in place.
+ * nests: it may have branches of which one arm only loads. */
+static bool can_guard_arm(const struct thread_region *r, bool last, bool nests)
+{
+    const size_t end = r->operations.count - 1;
+    if (r->operations.count == 0 || r->operations.data[end]->op != THREAD_YIELD)
         return false;
-    const struct thread_region *r = op->regions.data[0];
-    if (!only_yield(op->regions.data[1]) || r->operations.count > MOST_GUARDED ||
-        r->operations.count == 0)
-        return false;
-    const size_t last = r->operations.count - 1;
-    if (r->operations.data[last]->op != THREAD_YIELD)
-        return false;
-    for (size_t i = 0; i < last; i++) {
+    for (size_t i = 0; i < end; i++) {
         const struct thread_operation *inner = r->operations.data[i];
-        bool given = false;
-        for (size_t j = 0; j < r->operations.data[last]->operands.count; j++)
-            given |= inner->results.count > 0 &&
-                     r->operations.data[last]->operands.data[j].value == inner->results.data[0];
-        if (nvptx_is_load(inner->op)
-                ? inner->types[0] == DT_BOOL
-                : given || thread_op_table[inner->op].effects != THREAD_PURE || is_long(inner->op))
+        const bool in_place = last && is_given(r->operations.data[end], inner);
+        if (inner->op == THREAD_IF           ? !nests || !loads_only(inner)
+            : nvptx_is_load(inner->op)       ? inner->types[0] == DT_BOOL
+            : in_place || is_long(inner->op) ? true
+                                             : thread_op_table[inner->op].effects != THREAD_PURE)
             return false;
     }
     return true;
 }
 
-/* Loads under a predicate, into registers that have the other arm's values. */
-static void emit_guarded_loads(struct nvptx *n, const struct thread_operation *op,
-                               struct ptx_operand condition)
+/* Returns whether the first arm gives what it loads, and the other one does nothing. */
+static bool loads_only(const struct thread_operation *op)
+{
+    return op->regions.count == 2 && op->results.count > 0 && only_yield(op->regions.data[1]) &&
+           op->regions.data[0]->operations.count <= MOST_GUARDED &&
+           can_guard_arm(op->regions.data[0], true, false);
+}
+
+int nvptx_last_arm(const struct thread_function *f, const struct thread_operation *op)
+{
+    if (op->op != THREAD_IF || op->regions.count != 2 || op->results.count == 0)
+        return -1;
+    const struct thread_region *first = op->regions.data[0], *second = op->regions.data[1];
+    if (loads_only(op))
+        return 0;
+    uint32_t moves = 0;
+    for (size_t i = 0; i < op->results.count; i++)
+        moves += op->results.data[i]->type.count;
+    if (!f->shape[0] || only_yield(first) || moves > MOST_MOVES ||
+        first->operations.count + second->operations.count > MOST_GUARDED_OF_BOTH)
+        return -1;
+    if (can_guard_arm(first, true, true) && can_guard_arm(second, false, false))
+        return 0;
+    return can_guard_arm(first, false, true) && can_guard_arm(second, true, false) ? 1 : -1;
+}
+
+/* Does an arm under a predicate, after the other one, which gave the results' registers its values. */
+static void emit_guarded_arms(struct nvptx *n, const struct thread_operation *op, int last,
+                              struct ptx_operand condition)
 {
     const struct thread_operation *outer = n->branch;
+    const struct ptx_operand guard = n->guard;
     n->branch = op;
-    region(n, op->regions.data[1]);
-    n->guard = condition;
-    region(n, op->regions.data[0]);
-    n->guard.kind = PTX_NOTHING;
+    if (guard.kind == PTX_REGISTER) { /* of the first arm around it */
+        const struct ptx_operand both = ptx_reg(&n->build, MOD_PRED);
+        ptx_emit(&n->build, "and.pred", both, guard, condition);
+        condition = both;
+    }
+    if (!only_yield(op->regions.data[!last]))
+        n->guard = last ? condition : ptx_not(condition);
+    region(n, op->regions.data[!last]);
+    n->guard = last ? ptx_not(condition) : condition;
+    region(n, op->regions.data[last]);
+    n->guard = guard;
     n->branch = outer;
 }
 
@@ -261,8 +302,9 @@ static void emit_arms(struct nvptx *n, const struct thread_operation *op,
 static void emit_if(struct nvptx *n, const struct thread_operation *op)
 {
     struct ptx_operand condition = nvptx_scalar(n, &op->operands.data[0], DT_BOOL);
-    if (nvptx_guards_loads(op)) {
-        emit_guarded_loads(n, op, condition);
+    const int last = nvptx_last_arm(n->function, op);
+    if (last >= 0) {
+        emit_guarded_arms(n, op, last, condition);
         return;
     }
     if (can_guard(n, op)) {
@@ -410,6 +452,11 @@ static void end_iteration(struct nvptx *n)
     ptx_when(ptx_branch(&n->build, loop->again), ptx_not(nvptx_scalar(n, leaves, DT_BOOL)));
 }
 
+static const struct thread_operation *last_of(const struct thread_region *r)
+{
+    return r->operations.count ? r->operations.data[r->operations.count - 1] : NULL;
+}
+
 static void control(struct nvptx *n, const struct thread_operation *op)
 {
     switch (op->op) {
@@ -419,7 +466,8 @@ static void control(struct nvptx *n, const struct thread_operation *op)
     case THREAD_BREAK_IF: emit_break_if(n, op); break;
     case THREAD_BREAK:
         pass(n, op->operands.data, n->loop->operation->results.data, op->operands.count);
-        ptx_branch(&n->build, n->loop->end);
+        if (op != last_of(n->loop->operation->regions.data[0])) /* the end follows */
+            ptx_branch(&n->build, n->loop->end);
         break;
     case THREAD_CONTINUE:
         pass_on(n, op);
@@ -428,7 +476,7 @@ static void control(struct nvptx *n, const struct thread_operation *op)
     case THREAD_YIELD:
         pass(n, op->operands.data, n->branch->results.data, op->operands.count);
         break;
-    default: ptx_emit_plain(&n->build, "ret"); break;
+    default: nvptx_guarded(n, ptx_emit_plain(&n->build, "ret")); break;
     }
 }
 

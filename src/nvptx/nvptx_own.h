@@ -77,8 +77,9 @@ static inline bool nvptx_is_load(enum thread_opcode op)
     return op == THREAD_LOAD || op == THREAD_LOAD_CONST || op == THREAD_LOAD_SHARED ||
            op == THREAD_LOAD_LOCAL;
 }
-/* Returns whether an `if` gives values that its first arm loads, and is done by predicates. */
-bool nvptx_guards_loads(const struct thread_operation *op);
+/* Returns the number of the arm that is done last, if both arms of an `if` only load and compute, and are done by predicates; -1:
+ * they are branches. */
+int nvptx_last_arm(const struct thread_function *f, const struct thread_operation *op);
 /* Returns the operand whose registers the result has to have, or should have, since it is added to; -1: none. */
 int nvptx_added_to(enum thread_opcode op);
 /* Finds the values that have the words of other values (`same`). nvptx_same.c */

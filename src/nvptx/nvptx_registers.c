@@ -201,7 +201,24 @@ static void walk_loop(struct liveness *l, const struct thread_operation *op, uin
     write(l, live, r->arguments.data, r->arguments.count);
 }
 
-/* The same for an `if` and for roles. */
+/* The same for an `if` whose arms are done one after the other. */
+static void walk_guarded(struct liveness *l, const struct thread_operation *op, int last,
+                         uint64_t *live, const struct exits *exits)
+{
+    const uint64_t *after = copy_set(l, live);
+    uint64_t *before = copy_set(l, after), *first = copy_set(l, after);
+    struct exits inner = {after, exits->after_loop, exits->again};
+    walk(l, op->regions.data[last], before, &inner);
+    unite(l, live, before);
+    include(l, before, op->operands.data[0].value);
+    write(l, before, op->results.data, op->results.count); /* they are written by the other arm */
+    unite(l, before, after);
+    inner.after_branch = before;
+    walk(l, op->regions.data[!last], first, &inner);
+    unite(l, live, first);
+}
+
+/* The same for an `if` with branches, and for roles. */
 static void walk_alternatives(struct liveness *l, const struct thread_operation *op, uint64_t *live,
                               const struct exits *exits)
 {
@@ -211,21 +228,22 @@ static void walk_alternatives(struct liveness *l, const struct thread_operation 
         uint64_t *before = copy_set(l, after);
         walk(l, op->regions.data[i], before, &inner);
         unite(l, live, before);
-        if (i > 0 || !nvptx_guards_loads(op))
-            continue;
-        include(l, before,
-                op->operands.data[0].value); /* the results are written before the first arm */
-        write(l, before, op->results.data, op->results.count);
     }
 }
 
 static void walk_operation(struct liveness *l, const struct thread_operation *op, uint64_t *live,
                            const struct exits *exits)
 {
+    const int last = nvptx_last_arm(l->n->function, op);
     write(l, live, op->results.data, op->results.count);
     switch (op->op) {
     case THREAD_LOOP: walk_loop(l, op, live, exits); break;
     case THREAD_IF:
+        if (last >= 0)
+            walk_guarded(l, op, last, live, exits);
+        else
+            walk_alternatives(l, op, live, exits);
+        break;
     case THREAD_ROLES: walk_alternatives(l, op, live, exits); break;
     case THREAD_BREAK_IF: unite(l, live, exits->after_loop); break;
     case THREAD_BREAK: memcpy(live, exits->after_loop, l->words * sizeof *live); break;

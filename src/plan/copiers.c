@@ -95,7 +95,7 @@ static int run_bytes(const struct expr *access)
 /* --- choosing --- */
 
 /* Returns whether e is 0 with all bits clear, which cp.async fills with; -0.0 is not. */
-static bool is_zero(const struct expr *e)
+bool plan_is_zero(const struct expr *e)
 {
     struct literal v;
     return !e || (eval_scalar(e, NULL, &v) && (v.is_float ? v.f == 0 && !signbit(v.f) : v.i == 0));
@@ -110,7 +110,7 @@ static int most_bytes(const struct copiers *p, const struct transfer *x)
 
 static bool could_be_later(const struct copiers *p, const struct transfer *x)
 {
-    return !x->at_once && !p->ragged && is_zero(x->access->otherwise);
+    return !x->at_once && !p->ragged && plan_is_zero(x->access->otherwise);
 }
 
 static struct copier_width choose(const struct copiers *p, const struct transfer *x)
@@ -177,7 +177,7 @@ static const char *why_wrong_place(struct copiers *p, const struct transfer *x,
     if (p->ragged)
         return arena_printf(a, "`%s` needs whole warps, and this block has %d threads",
                             copier->name, kernel_block_threads(p->c->kernel));
-    if (!is_zero(x->access->otherwise))
+    if (!plan_is_zero(x->access->otherwise))
         return arena_printf(a, "`%s` fills with zeros beyond the edge, and this copy has `else`",
                             copier->name);
     return NULL;

@@ -30,6 +30,9 @@ void plan_units(struct plan_context *c);
  * values, by(…) of the program. diagnoses: by(…) of the program that the target does not have or the part
  * does not allow. */
 void plan_copiers(struct plan_context *c);
+/* Returns whether elements outside of a view, which are `otherwise` (NULL: none is stated), are 0, as copies in the background
+ * make them. */
+bool plan_is_zero(const struct expr *otherwise);
 /* Returns what by(…) states of a part of a view; if nothing, that each element is moved alone. */
 struct copier_width plan_copier_of(const struct target *t, const struct expr *access);
 

@@ -461,7 +461,7 @@ bool plan_limits_of_registers(struct layouts *l)
  * says resident(n) is not second-guessed. */
 void plan_ask_for_registers(struct layouts *l)
 {
-    enum { LARGE = 180, MOST_BLOCKS = 4, GRAIN = GPU_REGISTER_UNIT };
+    enum { LARGE = 180, MOST_REGISTERS = 255, MOST_BLOCKS = 4, GRAIN = GPU_REGISTER_UNIT };
     const struct lowered *out = l->out;
     int64_t blocks = l->kernel->resident;
     if (blocks < 0 && !kernel_thread_level(l->kernel) && out->registers > 0 &&
@@ -474,6 +474,8 @@ void plan_ask_for_registers(struct layouts *l)
         blocks = by_shared < blocks ? by_shared : blocks;
         blocks = by_threads < blocks ? by_threads : blocks;
         blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
+    } else if (blocks < 0 && !kernel_thread_level(l->kernel) && out->registers >= MOST_REGISTERS) {
+        blocks = 1; /* else ptxas 13.0 may give up, use 32 registers, and spill the rest */
     }
     struct ptx_limit limit = {
         .directive = PTX_MINNCTAPERSM, .count = 1, .values = {(uint32_t)blocks}};

@@ -1,12 +1,15 @@
 /* Fuses products of integers with the additions that take them: a b + c is one instruction of most targets. A product that
- * has another use stays as it is, because it would be computed twice. */
+ * has another use stays as it is, because it would be computed twice. A product before a loop stays for additions in the
+ * loop: of these ptxas 13.0 makes IMAD.WIDE, but of a fused one that repeats in the loop two additions of 32 bits each. */
 #include "thread/thread_build.h"
 
 struct fusing {
     struct arena *arena;
     struct thread_operation *
         *products; /* by number of a value: the product that defines it; NULL: it is none */
-    uint32_t *uses, *additions; /* by number of a product; those uses that add to it */
+    uint32_t *uses,
+        *additions;  /* by number of a product; those uses that add to it, in as many loops */
+    uint32_t *depth; /* by number of a product: loops around it */
 };
 
 static bool is_product(const struct thread_operation *op)
@@ -35,7 +38,7 @@ static void negate(enum dtype t, struct thread_operand *o)
     o->integer = dtype_wrap(t, (int64_t) - (uint64_t)o->integer);
 }
 
-static void count_region(struct fusing *g, const struct thread_region *r)
+static void count_region(struct fusing *g, const struct thread_region *r, uint32_t depth)
 {
     for (size_t i = 0; i < r->operations.count; i++) {
         struct thread_operation *op = r->operations.data[i];
@@ -45,12 +48,15 @@ static void count_region(struct fusing *g, const struct thread_region *r)
             if (!product)
                 continue;
             g->uses[v->number]++;
-            g->additions[v->number] += adds_to(op, j, product) && op->types[0] == product->types[0];
+            g->additions[v->number] += depth == g->depth[v->number] && adds_to(op, j, product) &&
+                                       op->types[0] == product->types[0];
         }
-        if (is_product(op))
+        if (is_product(op)) {
             g->products[op->results.data[0]->number] = op;
+            g->depth[op->results.data[0]->number] = depth;
+        }
         for (size_t j = 0; j < op->regions.count; j++)
-            count_region(g, op->regions.data[j]);
+            count_region(g, op->regions.data[j], depth + (op->op == THREAD_LOOP));
     }
 }
 
@@ -100,6 +106,7 @@ void thread_fuse(struct arena *a, struct thread_function *f)
     g.products = arena_array(a, struct thread_operation *, f->values + 1);
     g.uses = arena_array(a, uint32_t, f->values + 1);
     g.additions = arena_array(a, uint32_t, f->values + 1);
-    count_region(&g, f->body);
+    g.depth = arena_array(a, uint32_t, f->values + 1);
+    count_region(&g, f->body, 0);
     fuse_region(&g, f->body);
 }

@@ -67,10 +67,17 @@ static const char *const expected[] = {
     ['b'] = "expected an mbarrier",
 };
 
+/* Returns whether the operand is a constant that is stored as a predicate. */
+static bool is_stored_bool(const struct thread_operation *op, const struct thread_operand *o)
+{
+    return op->types[0] == DT_BOOL && thread_op_table[op->op].effects == THREAD_WRITES &&
+           o->kind == THREAD_INTEGER && (o->integer == 0 || o->integer == 1);
+}
+
 static bool takes(const struct thread_operation *op, char kind, const struct thread_operand *o)
 {
     switch (kind) {
-    case 'v': return thread_verify_fits(o, op->types[0]);
+    case 'v': return thread_verify_fits(o, op->types[0]) || is_stored_bool(op, o);
     case 'f': return is_value(o) && thread_verify_fits(o, op->types[1]);
     case 'g': return thread_verify_fits(o, op->types[1]);
     case 'h': return is_value(o) && thread_verify_fits(o, op->types[2]);

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """The simulator checks the claims of a program: `assume`, and slices marked `inside` by hand. Each claim has a clean twin without a
-message, and a broken one that `run --device sim` and `check` report at the user's line with the values.
-
-$BY_THREADS is the tool with tests/emit/threads_main.c."""
+message, and a broken one that `run --device sim` and `check` report at the user's line with the values."""
 import json
 import os
 import sys
@@ -112,8 +110,6 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         on_sim(tool, folder)
         in_check(tool, folder)
-        if "BY_THREADS" in os.environ:
-            on_sim(os.environ["BY_THREADS"], folder)
 
 
 if __name__ == "__main__":

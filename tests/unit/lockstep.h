@@ -1,4 +1,4 @@
-/* Executes lowered kernels without a GPU, to compare them with the CPU engine. The threads of a
+/* Executes compiled kernels without a GPU, to compare them with the CPU engine. The threads of a
  * block run together, step by step; threads at earlier instructions go first, so branches meet
  * again if they can. Shared memory is watched: if one warp writes a byte and another reads or
  * writes it without a barrier in between, the machine reports a race. It models no time, and

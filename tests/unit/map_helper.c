@@ -76,14 +76,14 @@ static void replace(struct arena *a, const struct kernel *k, struct diag *diag, 
     out->block[0] = 1;
 }
 
-bool __real_lower_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
-                         struct diag *diag, struct lowered *out);
-bool __wrap_lower_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
-                         struct diag *diag, struct lowered *out);
-bool __wrap_lower_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
-                         struct diag *diag, struct lowered *out)
+bool __real_emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
+                        struct diag *diag, struct lowered *out);
+bool __wrap_emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
+                        struct diag *diag, struct lowered *out);
+bool __wrap_emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
+                        struct diag *diag, struct lowered *out)
 {
-    if (!__real_lower_kernel(a, k, options, diag, out))
+    if (!__real_emit_kernel(a, k, options, diag, out))
         return false;
     if (program)
         replace(a, k, diag, out);

@@ -1,10 +1,10 @@
-/* Kernels whose parameters are tensor maps: a test replaces the program that lowering made by PTX
+/* Kernels whose parameters are tensor maps: a test replaces the program that the compiler made by PTX
  * that writes the maps' bytes to the array `codes`. The tests are linked so that the compiler's calls of
- * lower_kernel come here (tests/CMakeLists.txt). */
+ * emit_kernel come here (tests/CMakeLists.txt). */
 #ifndef MAP_HELPER_H
 #define MAP_HELPER_H
 
-#include "lower/lower.h"
+#include "emit/emit.h"
 
 enum { MAPS_MOST = 24 };
 
@@ -16,7 +16,7 @@ struct map_program {
     int cluster;
 };
 
-/* All kernels are lowered so from now on; NULL: as the compiler does. */
+/* All kernels are compiled so from now on; NULL: as the compiler does. */
 void map_programs(const struct map_program *p);
 
 #endif

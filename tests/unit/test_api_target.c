@@ -223,7 +223,7 @@ static void test_show_follows_the_choices(void **state)
     load(f, tuned_text);
     aim(f, "sm_80");
     shows(f, TW_STAGE_PTX, ".target sm_80");
-    shows(f, TW_STAGE_PTX, ".param .u32 k,"); /* its value is not known: a parameter */
+    shows(f, TW_STAGE_PTX, ".param .s32 k,"); /* its value is not known: a parameter */
     shows(f, TW_STAGE_LAYOUT, "rows for sm_80: 128 x 1 x 1 threads");
     shows(f, TW_STAGE_LAYOUT, "shared f16 s[3][64][32]");
     succeed(f, tw_launch_tune(f->launch, "BM", integer(32)));
@@ -233,8 +233,8 @@ static void test_show_follows_the_choices(void **state)
     succeed(f, tw_launch_tune(f->launch, "BM", integer(48))); /* not listed */
     shows(f, TW_STAGE_LAYOUT, "shared f32 s[2][48][32]");
     succeed(f, tw_launch_set(f->launch, "k", integer(96)));
-    assert_null(strstr(shown(f, TW_STAGE_PTX), ".param .u32 k"));
-    shows(f, TW_STAGE_PTX, ".param .u32 m,");
+    assert_null(strstr(shown(f, TW_STAGE_PTX), ".param .s32 k"));
+    shows(f, TW_STAGE_PTX, ".param .s32 m,");
 }
 
 static void test_two_targets_of_one_kernel(void **state)

@@ -1,4 +1,4 @@
-/* The plan of lowering: layouts of register and shared tiles, before code is emitted. */
+/* The plan of a kernel for a GPU: layouts of register and shared tiles, before code is emitted. */
 #include "plan/plan_layouts_own.h"
 
 #include "lang/lang.h"

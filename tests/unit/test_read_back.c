@@ -1,7 +1,7 @@
 /* Random kernels, printed after a pass and compiled again: the PTX and the values are the same, and so is
  * the verdict of the static check. test_read_back.py does this with the kernels that ship. */
 #include "cpu_helper.h"
-#include "lower_program.h"
+#include "emit_program.h"
 #include "plan/plan.h"
 #include "random_products.h"
 #include "random_tiles.h"
@@ -40,8 +40,8 @@ static void compile(struct compiled *c, const char *text, const char *target)
     struct pass_context check = {.kernel = c->program.kernel, .diag = &c->program.diag};
     c->verdict = synccheck_kernel(&check, NULL);
     assert_true(program_check(&c->program, 0));
-    if (program_lower(&c->program, target, &lowered))
-        c->ptx = lowered_text(&c->program, &lowered);
+    if (program_emit(&c->program, target, &lowered))
+        c->ptx = emitted_text(&c->program, &lowered);
     else if (lowered.excess != LOWER_MANY_REGISTERS)
         fail_msg("%s\n%s", program_messages(&c->program), text);
 }

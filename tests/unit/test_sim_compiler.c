@@ -1,8 +1,8 @@
-/* Random tile programs: lowered and printed; the simulator runs the text with all checks, with
+/* Random tile programs: compiled and printed; the simulator runs the text with all checks, with
  * warps in turn and in random order; the results are compared with the CPU engine's for the same
  * program. 5,000 programs, 25 times as many with TW_TEST_LONG. TW_TEST_THREADS=2: the checks have a second
  * thread. */
-#include "lower_compare.h"
+#include "emit_compare.h"
 #include "random_products.h"
 #include "random_tiles.h"
 #include "test_layout_random.h"

@@ -1,6 +1,6 @@
-/* Every elementwise operation of thread IR, on every type: scalars give what tiles give (test_lower_op.c compares that
- * with the CPU engine), and groups give what scalars give. */
-#include "lower_helper.h"
+/* Every elementwise operation of thread IR, on every type: scalars give what nvptx_scalars.h gives
+ * (test_emit_op.c compares that with the CPU engine), and groups give what scalars give. */
+#include "scalar_helper.h"
 
 #include "nvptx/nvptx.h"
 
@@ -241,11 +241,11 @@ static void check(struct arena *a, const struct shape *s, const char *target)
     }
 }
 
-/* Fills `expected` with what tiles give. */
-static void tiles(struct bench *b, struct subject *s)
+/* Fills `expected` with what the operation of nvptx_scalars.h gives. */
+static void expect(struct bench *b, struct subject *s)
 {
     const void *args[ARGS] = {arrays[0], arrays[1], arrays[2]};
-    s->name = "tiles";
+    s->name = "expected";
     bench_run(b, bench_add(b, s), s, expected, args, SAMPLES, 0);
 }
 
@@ -275,7 +275,7 @@ static void try_operation(int target, const char *name, const struct operation *
     for (int k = 0; k < subject.count; k++)
         fill(t, arrays[k]);
     limit_second(o->op, t);
-    tiles(&b, &subject);
+    expect(&b, &subject);
     struct shape s = {
         .result = subject.result, .arg = {t, shifts ? DT_U32 : t, t}, .count = subject.count};
     s.text = arena_printf(&b.arena, "%s.%s", o->name, dtype_table[t].name);
@@ -299,10 +299,10 @@ static void operations_of_all_types(void **unused)
                     try_operation(targets[k].number, targets[k].name, &operations[i], t);
 }
 
-static struct ptx_operand emit_cast(struct lower *l, const struct subject *s,
+static struct ptx_operand emit_cast(struct nvptx_scalars *out, const struct subject *s,
                                     const struct ptx_operand *args)
 {
-    return op_cast(l, s->result, s->arg[0], args[0]);
+    return nvptx_cast(out, s->result, s->arg[0], args[0]);
 }
 
 static void conversions(void **unused)
@@ -321,7 +321,7 @@ static void conversions(void **unused)
                 s.text = arena_printf(&b.arena, "convert.%s.%s", dtype_table[to].name,
                                       dtype_table[from].name);
                 fill(from, arrays[0]);
-                tiles(&b, &subject);
+                expect(&b, &subject);
                 check(&b.arena, &s, targets[k].name);
                 bench_close(&b);
             }
@@ -375,7 +375,7 @@ static void philox(void **unused)
     struct shape s = {"philox.u32.u64", DT_U32, {DT_U64, DT_U64, DT_U32}, 3};
     for (int k = 0; k < ARGS; k++)
         fill(s.arg[k], arrays[k]);
-    tiles(&b, &subject);
+    expect(&b, &subject);
     check(&b.arena, &s, "sm_80");
     bench_close(&b);
     bench_open(&b, 80); /* the same numbers in 32 bits, and in 64 */
@@ -384,7 +384,7 @@ static void philox(void **unused)
         arrays[0][i] &= UINT32_MAX;
         arrays[1][i] &= UINT32_MAX;
     }
-    tiles(&b, &subject);
+    expect(&b, &subject);
     for (size_t i = 0; i < SAMPLES; i++)
         for (int k = 0; k < 2; k++)
             memcpy((uint32_t *)arrays[k] + i, &arrays[k][i], sizeof(uint32_t));
