@@ -169,7 +169,7 @@ static int room_of(struct arena *a, struct parts *parts, const struct sym *room)
 }
 
 static void write_map(struct text *out, struct arena *a, struct parts *parts,
-                      const struct lower_param *p)
+                      const struct lowered_param *p)
 {
     const struct map_form f = lowered_map_form(p, tensor_map_type(p->sym->type.dtype));
     text_add(out, "\n    {{");
@@ -195,15 +195,16 @@ static void find_passed(struct arena *a, const struct lowered *lowered, struct p
     text_init(&maps, a);
     text_init(&passed, a);
     for (size_t i = 0; i < lowered->params.count; i++) {
-        const struct lower_param *p = &lowered->params.data[i];
+        const struct lowered_param *p = &lowered->params.data[i];
         switch (p->kind) {
-        case LOWER_SCALAR:
-        case LOWER_POINTER: pass(&passed, out, "PARAM", p->sym->index); break;
-        case LOWER_TICKET:
-        case LOWER_WORKSPACE:
-            pass(&passed, out, "ROOM", room_of(a, parts, p->kind == LOWER_TICKET ? NULL : p->sym));
+        case LOWERED_SCALAR:
+        case LOWERED_POINTER: pass(&passed, out, "PARAM", p->sym->index); break;
+        case LOWERED_TICKET:
+        case LOWERED_WORKSPACE:
+            pass(&passed, out, "ROOM",
+                 room_of(a, parts, p->kind == LOWERED_TICKET ? NULL : p->sym));
             break;
-        case LOWER_MAP:
+        case LOWERED_MAP:
             pass(&passed, out, "MAP", out->map_count++);
             if (p->sym->base && p->sym->base->index < 64)
                 out->mapped |= UINT64_C(1) << p->sym->base->index;

@@ -329,9 +329,9 @@ tw_status gpu_ship(struct add_call *c, struct kernel *ir, const struct pass_cont
         int element = (int)dtype_size(c->given.params[p].dtype);
         alignment[p] = c->given.row.alignment > element ? c->given.row.alignment : element;
     }
-    struct lower_options options = {.target = k->device, .alignment = alignment};
+    struct lowered_options options = {.target = k->device, .alignment = alignment};
     if (!emit_kernel(&k->module->ctx->scratch, ir, &options, diag_of(c), out)) {
-        if (out->excess != LOWER_FITS)
+        if (out->excess != LOWERED_FITS)
             fit_note(k, &c->launch->choice, c->known, out->excess);
         return TW_BAD_PROGRAM;
     }

@@ -53,7 +53,7 @@ static void trim(struct variant *v)
     kept->begins_early = whole->begins_early;
     memcpy(kept->block, whole->block, sizeof kept->block);
     for (size_t i = 0; i < whole->params.count; i++) {
-        struct lower_param p = whole->params.data[i];
+        struct lowered_param p = whole->params.data[i];
         p.map = p.map ? arena_copy(&v->arena, p.map, sizeof *p.map) : NULL;
         vec_push(&v->arena, &kept->params, p);
     }
@@ -78,9 +78,9 @@ static void describe_passed(struct entry_variant *out, struct variant *v)
 {
     const struct sym *views[ENTRY_MAPS];
     for (size_t i = 0; i < v->lowered->params.count && out->quick; i++) {
-        const struct lower_param *p = &v->lowered->params.data[i];
+        const struct lowered_param *p = &v->lowered->params.data[i];
         unsigned char *from = &out->from[out->passed++];
-        if (p->kind == LOWER_MAP && p->sym->base && out->map_count < ENTRY_MAPS) {
+        if (p->kind == LOWERED_MAP && p->sym->base && out->map_count < ENTRY_MAPS) {
             enum dtype t = p->sym->type.dtype;
             *from = (unsigned char)(FROM_MAPS + out->map_count);
             views[out->map_count] = p->sym;
@@ -88,7 +88,7 @@ static void describe_passed(struct entry_variant *out, struct variant *v)
                 (struct entry_map){.form = lowered_map_form(p, tensor_map_type(t)),
                                    .type = t,
                                    .base = (unsigned char)p->sym->base->index};
-        } else if (p->kind == LOWER_SCALAR || p->kind == LOWER_POINTER) {
+        } else if (p->kind == LOWERED_SCALAR || p->kind == LOWERED_POINTER) {
             *from = (unsigned char)p->sym->index;
         } else {
             out->quick = false;

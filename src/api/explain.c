@@ -161,11 +161,11 @@ static void find_many_bytes(struct explain *e, struct kernel *ir)
 {
     const tw_kernel *k = e->launch->kernel;
     struct arena *a = &e->ctx->scratch;
-    struct lower_options options = {.target = k->device};
+    struct lowered_options options = {.target = k->device};
     struct lowered lowered = {0};
     struct diag quiet;
     diag_init(&quiet, a);
-    if (emit_kernel(a, ir, &options, &quiet, &lowered) || lowered.excess != LOWER_MANY_BYTES)
+    if (emit_kernel(a, ir, &options, &quiet, &lowered) || lowered.excess != LOWERED_MANY_BYTES)
         return;
     int64_t bytes = lowered.shared_bytes ? lowered.shared_bytes : ir->shared_bytes;
     e->out.shared_bytes = bytes;

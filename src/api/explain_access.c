@@ -34,7 +34,7 @@ static const char *tile_at(const struct explain *e, uint32_t line, uint32_t colu
         return NULL;
     const struct lowered *lowered = e->launch->variant->lowered;
     for (size_t i = 0; i < lowered->accesses.count; i++) {
-        const struct lower_access *a = &lowered->accesses.data[i];
+        const struct lowered_access *a = &lowered->accesses.data[i];
         int at = 0, in = 0;
         if (a->shared && a->sym && a->loc.source)
             loc_line_column(a->loc, &at, &in);

@@ -58,16 +58,16 @@ static tw_status place(struct counting *c, struct launch_param *p)
     struct sim *sim = c->simulation->sim;
     const tw_launch *l = c->e->launch;
     const char *name = p->sym ? p->sym->name : "ticket";
-    bool given = p->kind == LOWER_POINTER && p->data && !p->on_device;
-    if (p->kind == LOWER_SCALAR || p->kind == LOWER_MAP)
+    bool given = p->kind == LOWERED_POINTER && p->data && !p->on_device;
+    if (p->kind == LOWERED_SCALAR || p->kind == LOWERED_MAP)
         return TW_OK;
-    if (p->kind == LOWER_POINTER && !given) {
+    if (p->kind == LOWERED_POINTER && !given) {
         int64_t bytes = launch_array_bytes(l, p->sym->index);
         p->bytes = bytes > 0 ? (uint64_t)bytes : p->bytes;
     }
     p->value = given && !p->written ? sim_attach(sim, p->data, (size_t)p->bytes, name)
                                     : sim_allocate(sim, p->bytes, given ? p->data : NULL, name);
-    if (p->kind == LOWER_TICKET)
+    if (p->kind == LOWERED_TICKET)
         c->ticket = p->value;
     else
         model_accesses_know(&c->out->accesses, p->value, p->bytes,

@@ -17,7 +17,7 @@ struct fit {
     const tw_kernel *kernel;
     const struct choice *wanted; /* the choice that does not fit */
     const bool *known;
-    enum lower_excess excess; /* the resource it takes too much of */
+    enum lowered_excess excess; /* the resource it takes too much of */
     struct choice tried;
     int *row; /* by tune: index in its list */
     struct fitting best[SHOWN];
@@ -74,7 +74,7 @@ static bool compiles(const struct fit *f, struct lowered *out)
             .values = f->tried.values, .known = f->known, .divisor = f->tried.divisor};
         struct pass_context passes = {
             .kernel = ir, .diag = &quiet, .facts = &facts, .sm = k->device->ptx.number};
-        struct lower_options options = {.target = k->device};
+        struct lowered_options options = {.target = k->device};
         compiled = ir && passes_run(&passes, NULL) && emit_kernel(a, ir, &options, &quiet, out);
     }
     arena_free(a); /* the numbers in `out` stay */
@@ -105,7 +105,7 @@ static void try_combination(struct fit *f)
     int there = registers_there(f, &got);
     if (got.registers <= there) {
         remember(f, &f->best[f->found++],
-                 f->excess == LOWER_MANY_BYTES ? got.shared_bytes : got.registers);
+                 f->excess == LOWERED_MANY_BYTES ? got.shared_bytes : got.registers);
     } else if (!f->spilling.takes) {
         remember(f, &f->spilling, got.registers);
         f->there = there;
@@ -165,9 +165,9 @@ static void say_fitting(const struct fit *f)
         long long takes = (long long)f->best[i].takes;
         text_printf(&out, "%s", i ? "; " : "");
         add_changes(&out, f, &f->best[i]);
-        if (f->excess == LOWER_MANY_BYTES)
+        if (f->excess == LOWERED_MANY_BYTES)
             text_printf(&out, " (%lld bytes of shared memory)", takes);
-        else if (f->excess == LOWER_MANY_REGISTERS)
+        else if (f->excess == LOWERED_MANY_REGISTERS)
             text_printf(&out, " (about %lld registers a thread)", takes);
     }
     add_kept(&out, f);
@@ -188,7 +188,7 @@ static void say_spilling(const struct fit *f)
 }
 
 void fit_note(const tw_kernel *k, const struct choice *wanted, const bool *known,
-              enum lower_excess excess)
+              enum lowered_excess excess)
 {
     tw_context *ctx = k->module->ctx;
     const struct lang_kernel *info = k->info;

@@ -93,7 +93,7 @@ static tw_status prepare(struct gpu_call *c)
 
 static bool is_workspace(const struct launch_param *p)
 {
-    return p->kind == LOWER_WORKSPACE || p->kind == LOWER_TICKET;
+    return p->kind == LOWERED_WORKSPACE || p->kind == LOWERED_TICKET;
 }
 
 static size_t place_after(size_t *bytes, const struct launch_param *p)
@@ -137,7 +137,7 @@ static void configure(struct gpu_launch *g, const struct variant *v, struct aren
         g->config.arguments[i] = launch_argument(&g->params.list[i]);
     for (int i = 0; i < g->params.held; i++) {
         struct launch_param *p = &g->params.list[i];
-        if (p->kind == LOWER_POINTER && p->on_device)
+        if (p->kind == LOWERED_POINTER && p->on_device)
             p->value = (uintptr_t)p->data;
     }
     lay_out_workspace(g);
@@ -240,7 +240,7 @@ static bool start(struct gpu_call *c)
 
 static bool is_staged(const struct launch_param *p)
 {
-    return p->kind == LOWER_POINTER && !p->on_device;
+    return p->kind == LOWERED_POINTER && !p->on_device;
 }
 
 static bool stage(struct gpu_call *c)

@@ -59,7 +59,7 @@ tw_status launch_maps_encode(tw_launch *l, struct launch_params *params, launch_
 {
     tw_status status = TW_OK;
     for (int i = 0; i < params->count && status == TW_OK; i++)
-        if (params->list[i].kind == LOWER_MAP)
+        if (params->list[i].kind == LOWERED_MAP)
             status = encode_one(l, params, &params->list[i], encode, user);
     return status;
 }

@@ -35,7 +35,7 @@ static uint64_t *aligned_code(struct arena *a)
     return (uint64_t *)(void *)(room + (MAP_ALIGNMENT - (uintptr_t)room % MAP_ALIGNMENT));
 }
 
-static bool find_map(const tw_launch *l, struct arena *a, const struct lower_param *p,
+static bool find_map(const tw_launch *l, struct arena *a, const struct lowered_param *p,
                      struct launch_param *out)
 {
     struct launch_map *m = out->map = arena_new(a, struct launch_map);
@@ -45,25 +45,25 @@ static bool find_map(const tw_launch *l, struct arena *a, const struct lower_par
 }
 
 static bool find_param(const tw_launch *l, struct arena *a, const struct cpu_argument *given,
-                       const struct lower_param *p, struct launch_param *out)
+                       const struct lowered_param *p, struct launch_param *out)
 {
     *out = (struct launch_param){.kind = p->kind, .sym = p->sym};
     switch (p->kind) {
-    case LOWER_SCALAR:
+    case LOWERED_SCALAR:
         out->value = scalar_bytes(p->sym->type.dtype, l->choice.values[p->sym->index]);
         return true;
-    case LOWER_POINTER:
+    case LOWERED_POINTER:
         out->data = given[p->sym->index].data;
         out->bytes = given[p->sym->index].bytes;
         out->written = !p->sym->is_const;
         out->on_device = l->arrays[p->sym->index].place == TW_ON_DEVICE || !out->data;
         return true;
-    case LOWER_TICKET:
+    case LOWERED_TICKET:
         out->bytes = sizeof(uint32_t);
         out->zeroed = out->clean = true; /* the last block's draw makes it 0 */
         return true;
-    case LOWER_MAP: return find_map(l, a, p, out);
-    case LOWER_WORKSPACE: break;
+    case LOWERED_MAP: return find_map(l, a, p, out);
+    case LOWERED_WORKSPACE: break;
     }
     out->zeroed = p->sym->zeroed;
     out->clean = p->sym->clean;
@@ -112,7 +112,7 @@ static int memory_of(const struct launch_params *params, const struct sym *view)
 {
     const struct sym *memory = view->base ? view->base : view;
     for (int i = 0; i < params->held; i++)
-        if (params->list[i].kind != LOWER_MAP && params->list[i].sym == memory)
+        if (params->list[i].kind != LOWERED_MAP && params->list[i].sym == memory)
             return i;
     return -1;
 }
@@ -124,13 +124,13 @@ static bool find_map_memory(const tw_launch *l, struct arena *a, const struct cp
     bool known = true;
     for (int i = 0; i < out->count && known; i++) {
         const struct launch_param *p = &out->list[i];
-        if (p->kind != LOWER_MAP)
+        if (p->kind != LOWERED_MAP)
             continue;
         p->map->memory = memory_of(out, p->sym);
         if (p->map->memory >= 0)
             continue;
-        struct lower_param memory = {.kind = p->sym->base ? LOWER_POINTER : LOWER_WORKSPACE,
-                                     .sym = p->sym->base ? p->sym->base : p->sym};
+        struct lowered_param memory = {.kind = p->sym->base ? LOWERED_POINTER : LOWERED_WORKSPACE,
+                                       .sym = p->sym->base ? p->sym->base : p->sym};
         known = find_param(l, a, given, &memory, &out->list[out->held]);
         p->map->memory = out->held++;
     }

@@ -16,18 +16,18 @@ struct launch_map {
 };
 
 struct launch_param {
-    enum lower_param_kind kind;
+    enum lowered_param_kind kind;
     const struct sym *sym; /* NULL for a ticket */
     /* A scalar's value, its bytes first; or an address that the caller fills in. */
     uint64_t value;
-    void *data;              /* LOWER_POINTER: the caller's array */
+    void *data;              /* LOWERED_POINTER: the caller's array */
     uint64_t bytes;          /* size of the array; may exceed all memory if data is NULL */
-    int64_t shape[MAX_RANK]; /* LOWER_WORKSPACE */
+    int64_t shape[MAX_RANK]; /* LOWERED_WORKSPACE */
     bool zeroed;             /* must be zero before each launch */
     bool clean;              /* … and each launch leaves it zero */
     bool written;            /* the kernel may write the caller's array */
-    bool on_device;          /* LOWER_POINTER: `data` is a device address, or there is no array */
-    struct launch_map *map;  /* LOWER_MAP */
+    bool on_device;          /* LOWERED_POINTER: `data` is a device address, or there is no array */
+    struct launch_map *map;  /* LOWERED_MAP */
 };
 
 /* The list has a parameter for each of the lowered kernel, in order. After them, it has the arrays and
@@ -48,7 +48,7 @@ static inline unsigned lowered_cluster(const struct lowered *l)
 /* Returns the bytes of a parameter as the kernel gets them. */
 static inline void *launch_argument(struct launch_param *p)
 {
-    return p->kind == LOWER_MAP ? (void *)p->map->code : &p->value;
+    return p->kind == LOWERED_MAP ? (void *)p->map->code : &p->value;
 }
 
 /* Finds the grid of a launch whose program is known. Returns false and fills `why` if no GPU takes it. */

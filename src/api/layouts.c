@@ -22,7 +22,7 @@ static int64_t count_of(int rank, const int64_t *shape)
 }
 
 /* Gives the shape of a tile; a tile that the program does not name has the shape of its layout. */
-static int shape_of(const struct lower_placed *p, int64_t shape[TW_MAX_RANK])
+static int shape_of(const struct lowered_placed *p, int64_t shape[TW_MAX_RANK])
 {
     const struct layout *l = p->layout;
     const struct layout_dim *dims = p->shared ? l->ins : l->outs;
@@ -34,7 +34,7 @@ static int shape_of(const struct lower_placed *p, int64_t shape[TW_MAX_RANK])
     return p->sym ? p->sym->type.rank : rank;
 }
 
-const uint32_t *layouts_places(struct arena *a, const struct lower_placed *tile, uint64_t base,
+const uint32_t *layouts_places(struct arena *a, const struct lowered_placed *tile, uint64_t base,
                                bool *plain)
 {
     int64_t shape[TW_MAX_RANK];
@@ -83,7 +83,7 @@ static const char *kept(struct arena *a, const char *text)
     return text ? arena_string(a, text, strlen(text)) : NULL;
 }
 
-static void name_registers(struct arena *a, const struct lower_held *h, tw_tile *t)
+static void name_registers(struct arena *a, const struct lowered_held *h, tw_tile *t)
 {
     const char **names = arena_array(a, const char *, h->count + 1);
     for (int i = 0; i < h->count; i++)
@@ -92,7 +92,7 @@ static void name_registers(struct arena *a, const struct lower_held *h, tw_tile 
     t->registers = names;
 }
 
-static void describe_shared(struct arena *a, const struct lower_placed *p, tw_tile *t)
+static void describe_shared(struct arena *a, const struct lowered_placed *p, tw_tile *t)
 {
     bool plain;
     t->places = layouts_places(a, p, 0, &plain);
@@ -103,7 +103,7 @@ static void describe_shared(struct arena *a, const struct lower_placed *p, tw_ti
 }
 
 static void describe_held(struct arena *a, const struct lowered *lowered,
-                          const struct lower_placed *p, tw_tile *t)
+                          const struct lowered_placed *p, tw_tile *t)
 {
     int64_t count = count_of(t->rank, t->shape);
     int warps = layout_in_extent(p->layout, AXIS_WARP);
@@ -129,13 +129,13 @@ static void describe_held(struct arena *a, const struct lowered *lowered,
     t->threads = threads;
     t->numbers = numbers;
     for (size_t i = 0; p->sym && i < lowered->held.count; i++) {
-        const struct lower_held *h = &lowered->held.data[i];
+        const struct lowered_held *h = &lowered->held.data[i];
         if (h->sym == p->sym && h->layout == p->layout)
             name_registers(a, h, t);
     }
 }
 
-static void describe(struct arena *a, const struct lowered *lowered, const struct lower_placed *p,
+static void describe(struct arena *a, const struct lowered *lowered, const struct lowered_placed *p,
                      tw_tile *t)
 {
     *t = (tw_tile){.shared = p->shared, .bits = p->bits, .type = TW_DTYPE_NONE};
@@ -151,7 +151,7 @@ static void describe(struct arena *a, const struct lowered *lowered, const struc
         describe_held(a, lowered, p, t);
 }
 
-static void describe_access(struct arena *a, const struct lower_access *from, tw_tile_access *to)
+static void describe_access(struct arena *a, const struct lowered_access *from, tw_tile_access *to)
 {
     *to = (tw_tile_access){.tile = from->sym ? kept(a, from->sym->name) : NULL,
                            .shared = from->shared,
@@ -165,7 +165,7 @@ static void describe_access(struct arena *a, const struct lower_access *from, tw
         loc_line_column(from->loc, &to->line, &to->column);
 }
 
-static void describe_scalar(struct arena *a, const struct lower_held *h, tw_tile *t)
+static void describe_scalar(struct arena *a, const struct lowered_held *h, tw_tile *t)
 {
     const char *type = dtype_table[h->sym->type.dtype].name;
     *t = (tw_tile){.name = kept(a, h->sym->name),

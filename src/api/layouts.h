@@ -9,7 +9,7 @@
 const char *layouts_words(struct arena *a, const struct layout *layout);
 /* Returns the place of each element of a shared tile, row-major, in bytes from `base`. Sets
  * *plain if they are contiguous and in order. */
-const uint32_t *layouts_places(struct arena *a, const struct lower_placed *tile, uint64_t base,
+const uint32_t *layouts_places(struct arena *a, const struct lowered_placed *tile, uint64_t base,
                                bool *plain);
 /* Returns the element of each warp, lane and held element, row-major; -1: none. */
 const int32_t *layouts_elements(struct arena *a, const struct layout *layout, int rank,

@@ -268,7 +268,7 @@ struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel 
 /* Adds a note after the error that a variant needs more than the target has; it lists tuned
  * values that fit. */
 void fit_note(const tw_kernel *k, const struct choice *wanted, const bool *statics_known,
-              enum lower_excess excess);
+              enum lowered_excess excess);
 /* Returns the number of lines that `show --stage ptx` prints before the launch's PTX. look.c */
 int look_lines_before(const tw_launch *l);
 /* Writes the layouts and accesses of a lowered kernel for people. show_layout.c */

@@ -12,7 +12,7 @@
 /* Eight columns of the widest cells fit a terminal of 100. */
 enum { ROWS_SHOWN = 16, COLUMNS_SHOWN = 8 };
 
-static void add_type(struct text *out, const struct lower_placed *p)
+static void add_type(struct text *out, const struct lowered_placed *p)
 {
     const struct layout *l = p->layout;
     if (p->sym) {
@@ -31,7 +31,7 @@ static void add_type(struct text *out, const struct lower_placed *p)
         text_printf(out, "[%d]", (int)dims[i].extent);
 }
 
-static void add_placed(struct text *out, const struct lower_placed *p)
+static void add_placed(struct text *out, const struct lowered_placed *p)
 {
     struct draw_limits limits = {.rows = ROWS_SHOWN, .columns = COLUMNS_SHOWN};
     add_type(out, p);
@@ -54,7 +54,7 @@ static void add_signs(struct text *out, const struct lowered *lowered)
     int bits = 0;
     bool registers = false, mixed = false;
     for (size_t i = 0; i < lowered->placed.count; i++) {
-        const struct lower_placed *p = &lowered->placed.data[i];
+        const struct lowered_placed *p = &lowered->placed.data[i];
         registers = registers || !p->shared;
         mixed = mixed || (p->shared && bits && p->bits != bits);
         bits = p->shared && !bits ? p->bits : bits;
@@ -77,7 +77,7 @@ static void add_signs(struct text *out, const struct lowered *lowered)
         text_add(out, "layout(…)          the same as a formula: docs/lowering.md reads one\n\n");
 }
 
-static void add_access(struct text *out, const struct lower_access *a)
+static void add_access(struct text *out, const struct lowered_access *a)
 {
     int line, column;
     char place[32] = "";
@@ -97,7 +97,7 @@ static void add_accesses(struct text *out, const struct lowered *lowered, bool s
 {
     bool any = false, unknown = false;
     for (size_t i = 0; i < lowered->accesses.count; i++) {
-        const struct lower_access *a = &lowered->accesses.data[i];
+        const struct lowered_access *a = &lowered->accesses.data[i];
         if (a->shared != shared)
             continue;
         unknown = unknown || strchr(a->how, '*');

@@ -55,7 +55,7 @@ static bool has_bytes_alone(const struct kernel *ir, const struct sym *tile)
 /* Searches all elements: reports are few. */
 static int64_t element_at(const void *user, int64_t place)
 {
-    const struct lower_placed *tile = user;
+    const struct lowered_placed *tile = user;
     const struct type *t = &tile->sym->type;
     for (int64_t e = 0; e < type_elements(t); e++) {
         int32_t in[LAYOUT_INS] = {0}, out[LAYOUT_OUTS];
@@ -79,7 +79,7 @@ static void name_tile_elements(struct simulate_call *call, uint64_t base)
 {
     const struct variant *v = call->launch->variant;
     for (size_t i = 0; i < call->lowered->placed.count; i++) {
-        const struct lower_placed *tile = &call->lowered->placed.data[i];
+        const struct lowered_placed *tile = &call->lowered->placed.data[i];
         if (!tile->shared || !tile->sym || tile->sym->staged || !is_placed(tile->sym) ||
             !has_bytes_alone(v->ir, tile->sym))
             continue;
@@ -211,7 +211,7 @@ static void name_elements(struct simulate_call *call, const struct launch_param 
                                      .element = (int)dtype_size(t->dtype),
                                      .rank = t->rank,
                                      .shape = p->shape};
-    if (p->kind == LOWER_POINTER) {
+    if (p->kind == LOWERED_POINTER) {
         const tw_array *x = &l->arrays[p->sym->index];
         if (!l->array_set[p->sym->index])
             return;
@@ -237,14 +237,14 @@ static tw_status place_params(struct simulate_call *call, struct launch_params *
     const struct lowered *lowered = call->launch->variant->lowered;
     for (int i = 0; i < params->held; i++) {
         struct launch_param *p = &params->list[i];
-        if (p->kind == LOWER_SCALAR || p->kind == LOWER_MAP)
+        if (p->kind == LOWERED_SCALAR || p->kind == LOWERED_MAP)
             continue;
-        if (p->kind == LOWER_POINTER && p->data && p->on_device) {
+        if (p->kind == LOWERED_POINTER && p->data && p->on_device) {
             diag_error(d, LOC_NONE, "`%s` is on a GPU; the simulator takes arrays of the host",
                        p->sym->name);
             return TW_BAD_ARGUMENT;
         }
-        if (p->kind == LOWER_POINTER) {
+        if (p->kind == LOWERED_POINTER) {
             p->value = sim_attach(sim, p->data, (size_t)p->bytes, p->sym->name);
             if (p->value && counts_as_unwritten(call, p))
                 sim_forget(sim, p->value);

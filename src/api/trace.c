@@ -53,7 +53,7 @@ static void name_array(struct simulation *s, const tw_launch *l, const struct la
                                  .type = dtype_table[t->dtype].name,
                                  .rank = t->rank,
                                  .symbol = p->sym};
-    if (p->kind == LOWER_POINTER) {
+    if (p->kind == LOWERED_POINTER) {
         const tw_array *x = &l->arrays[p->sym->index];
         if (!l->array_set[p->sym->index])
             return;
@@ -69,8 +69,8 @@ static void name_array(struct simulation *s, const tw_launch *l, const struct la
 
 /* --- tiles in shared memory --- */
 
-static void name_tile(struct simulation *s, const struct sym *sym, const struct lower_placed *tile,
-                      uint64_t base)
+static void name_tile(struct simulation *s, const struct sym *sym,
+                      const struct lowered_placed *tile, uint64_t base)
 {
     struct sim_trace_memory m = {.space = SIM_SHARED,
                                  .address = base + (uint64_t)sym->offset,
@@ -93,7 +93,7 @@ void trace_tiles(struct simulation *s, const tw_launch *l, uint64_t base)
 {
     const struct lowered *lowered = l->variant->lowered;
     for (const struct sym *sym = l->variant->ir->symbols; sym; sym = sym->next) {
-        const struct lower_placed *tile = NULL;
+        const struct lowered_placed *tile = NULL;
         if (sym->storage != ST_SHARED || sym->offset < 0)
             continue;
         for (size_t i = 0; i < lowered->placed.count; i++)
@@ -117,7 +117,8 @@ static bool find_register(struct arena *a, const struct ptx_function *f, const c
     return false;
 }
 
-static void hold(struct simulation *s, const struct ptx_function *f, const struct lower_held *held)
+static void hold(struct simulation *s, const struct ptx_function *f,
+                 const struct lowered_held *held)
 {
     const struct type *t = &held->sym->type;
     uint32_t *registers = arena_array(&s->arena, uint32_t, held->count + 1);
@@ -226,14 +227,14 @@ void trace_launch(struct simulation *s, const tw_launch *l, const struct launch_
     const struct ptx_function *f = ptx_find_function(s->module, lowered->function->name);
     sim_trace_settings(s->trace)->lines_before = look_lines_before(l);
     for (int i = 0; i < params->held; i++)
-        if (params->list[i].kind != LOWER_SCALAR && params->list[i].kind != LOWER_MAP &&
+        if (params->list[i].kind != LOWERED_SCALAR && params->list[i].kind != LOWERED_MAP &&
             params->list[i].sym)
             name_array(s, l, &params->list[i]);
     trace_loops(s, l);
     for (size_t i = 0; i < lowered->held.count; i++)
         hold(s, f, &lowered->held.data[i]);
     for (size_t i = 0; i < lowered->accesses.count; i++) {
-        const struct lower_access *from = &lowered->accesses.data[i];
+        const struct lowered_access *from = &lowered->accesses.data[i];
         struct sim_trace_access a = {.shared = from->shared, .symbol = from->sym};
         if (from->loc.source)
             loc_line_column(from->loc, &a.line, &a.column);

@@ -195,7 +195,7 @@ void trace_loops(struct simulation *s, const tw_launch *l)
     VEC(const struct stmt *) known = {0};
     b.kernel.arena = &s->arena;
     for (size_t i = 0; i < lowered->params.count; i++)
-        b.by_ticket = b.by_ticket || lowered->params.data[i].kind == LOWER_TICKET;
+        b.by_ticket = b.by_ticket || lowered->params.data[i].kind == LOWERED_TICKET;
     for (size_t i = 0; i < lowered->function->marks.count; i++) {
         const struct ptx_mark *m = &lowered->function->marks.data[i];
         size_t loop = 0;

@@ -177,7 +177,7 @@ static uint64_t program_hash(const struct estimate *kept, const int64_t grid[3])
 tw_status gpu_estimate(tw_launch *l, struct kernel *ir, struct text *text, tw_estimate *e)
 {
     const tw_kernel *k = l->kernel;
-    struct lower_options options = {.target = k->device};
+    struct lowered_options options = {.target = k->device};
     struct lowered lowered;
     if (!emit_kernel(&l->ctx->scratch, ir, &options, &l->ctx->diag, &lowered))
         return TW_BAD_PROGRAM;

@@ -192,11 +192,11 @@ struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel 
                              const struct choice *c, const bool *statics_known)
 {
     struct lowered *out = arena_new(a, struct lowered);
-    struct lower_options options = {
+    struct lowered_options options = {
         .target = k->device, .alignment = alignment_of(a, k, c), .lines = true};
     if (emit_kernel(a, ir, &options, &k->module->ctx->diag, out))
         return out;
-    if (out->excess != LOWER_FITS)
+    if (out->excess != LOWERED_FITS)
         fit_note(k, c, statics_known, out->excess);
     return NULL;
 }

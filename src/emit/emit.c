@@ -36,22 +36,22 @@ void emit_missing(struct emit *m, struct loc loc, const char *what, const char *
 
 /* --- parameters --- */
 
-static struct thread_value *add_parameter(struct emit *m, enum lower_param_kind kind,
-                                          const struct sym *s, const struct lower_map *map)
+static struct thread_value *add_parameter(struct emit *m, enum lowered_param_kind kind,
+                                          const struct sym *s, const struct lowered_map *map)
 {
-    enum dtype t = kind == LOWER_MAP ? DT_NONE : kind == LOWER_SCALAR ? s->type.dtype : DT_U64;
+    enum dtype t = kind == LOWERED_MAP ? DT_NONE : kind == LOWERED_SCALAR ? s->type.dtype : DT_U64;
     bool added;
-    struct lower_param p = {.kind = kind, .sym = s, .map = map};
+    struct lowered_param p = {.kind = kind, .sym = s, .map = map};
     struct thread_value *v = thread_new_value(&m->b, (struct thread_type){.dtype = t, .count = 1});
-    v->name = kind == LOWER_MAP
+    v->name = kind == LOWERED_MAP
                   ? arena_printf(m->arena, "map_%s_%d", s->name, (int)m->map_list.count)
-              : kind == LOWER_TICKET ? kernel_unused_name(m->kernel, "ticket")
-                                     : s->name;
+              : kind == LOWERED_TICKET ? kernel_unused_name(m->kernel, "ticket")
+                                       : s->name;
     vec_push(m->arena, &m->out->params, p);
     vec_push(m->arena, &m->function_parameters, v);
     if (m->by_threads)
         v->divisor = m->by_threads->divisor(m, &p);
-    if (kind == LOWER_MAP || kind == LOWER_TICKET)
+    if (kind == LOWERED_MAP || kind == LOWERED_TICKET)
         return v;
     struct scalar *scalar = arena_new(m->arena, struct scalar);
     *scalar = (struct scalar){thread_use(v), t};
@@ -64,13 +64,13 @@ static void list_parameters(struct emit *m)
     for (const struct param *p = m->kernel->params; p; p = p->next) {
         if (p->sym->is_static && p->sym->has_value)
             continue;
-        add_parameter(m, p->sym->is_pointer ? LOWER_POINTER : LOWER_SCALAR, p->sym, NULL);
+        add_parameter(m, p->sym->is_pointer ? LOWERED_POINTER : LOWERED_SCALAR, p->sym, NULL);
     }
     for (const struct sym *s = m->kernel->symbols; s; s = s->next)
         if (s->storage == ST_VIEW && !s->base)
-            add_parameter(m, LOWER_WORKSPACE, s, NULL);
+            add_parameter(m, LOWERED_WORKSPACE, s, NULL);
     if (m->by_threads && m->by_threads->draws(m))
-        m->ticket = add_parameter(m, LOWER_TICKET, NULL, NULL);
+        m->ticket = add_parameter(m, LOWERED_TICKET, NULL, NULL);
 }
 
 struct thread_operand emit_map(struct emit *m, const struct sym *view, const int *box, int swizzle)
@@ -81,11 +81,11 @@ struct thread_operand emit_map(struct emit *m, const struct sym *view, const int
             memcmp(p->map->box, box, sizeof p->map->box) == 0)
             return thread_use(p->value);
     }
-    struct lower_map *map = arena_new(m->arena, struct lower_map);
+    struct lowered_map *map = arena_new(m->arena, struct lowered_map);
     map->rank = view->type.rank;
     map->swizzle = swizzle;
     memcpy(map->box, box, sizeof map->box);
-    struct map_param p = {view, map, add_parameter(m, LOWER_MAP, view, map)};
+    struct map_param p = {view, map, add_parameter(m, LOWERED_MAP, view, map)};
     vec_push(m->arena, &m->map_list, p);
     return thread_use(p.value);
 }
@@ -133,7 +133,7 @@ static bool shared_fits(struct emit *m)
         return plan_limits_of_shared(m->layouts);
     if (m->shared_bytes <= t->shared_bytes)
         return true;
-    m->out->excess = LOWER_MANY_BYTES;
+    m->out->excess = LOWERED_MANY_BYTES;
     emit_error(m, m->kernel->loc, "`%s` takes %lld bytes of shared memory a block; %s has %d",
                m->kernel->name, (long long)m->shared_bytes, t->name, t->shared_bytes);
     if (m->shared_bytes > m->kernel->shared_bytes)
@@ -487,7 +487,7 @@ static bool make_module(struct arena *a, const struct kernel *k, const struct th
     return true;
 }
 
-bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
+bool emit_kernel(struct arena *a, struct kernel *k, const struct lowered_options *options,
                  struct diag *diag, struct lowered *out)
 {
     struct emit *m = arena_new(a, struct emit);

@@ -34,7 +34,7 @@
 #include "thread/thread.h"
 
 /* Makes the PTX of a kernel after all passes ran for the target. Returns false if it has reported what the target lacks. */
-bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
+bool emit_kernel(struct arena *a, struct kernel *k, const struct lowered_options *options,
                  struct diag *diag, struct lowered *out);
 
 #endif

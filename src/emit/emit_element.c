@@ -566,15 +566,15 @@ static bool effect(struct emit *m, const struct stmt *s)
     }
 }
 
-uint32_t emit_divisor(struct emit *m, const struct lower_param *p)
+uint32_t emit_divisor(struct emit *m, const struct lowered_param *p)
 {
     enum { POINTER = 16, WORKSPACE = 256, MOST = 4096 };
     const int *given = m->options->alignment;
-    if (p->kind == LOWER_WORKSPACE)
+    if (p->kind == LOWERED_WORKSPACE)
         return WORKSPACE;
-    if (p->kind == LOWER_TICKET)
+    if (p->kind == LOWERED_TICKET)
         return sizeof(uint32_t);
-    if (p->kind == LOWER_POINTER)
+    if (p->kind == LOWERED_POINTER)
         return given ? (uint32_t)given[p->sym->index] : POINTER;
     if (!dtype_is_int(p->sym->type.dtype))
         return 0;

@@ -37,7 +37,7 @@ void emit_note_shared(struct emit *m)
         if (s->storage != ST_SHARED || !shared_layout(s, s->type.rank, layout))
             continue;
         bool panels = emit_is_swizzled(s);
-        struct lower_placed placed = {
+        struct lowered_placed placed = {
             .sym = s,
             .layout = layout,
             .bits = dtype_table[s->type.dtype].bits,
@@ -94,14 +94,14 @@ void emit_note_tile(struct emit *m, const struct sym *s, int blocks)
     if (s->type.rank < 1 || blocks == 0 || !emit_is_whole(m, &s->type, blocks))
         return;
     register_layout(m, &s->type, blocks, layout);
-    struct lower_placed placed = {
+    struct lowered_placed placed = {
         .sym = s, .layout = layout, .bits = dtype_table[s->type.dtype].bits};
     vec_push(m->arena, &m->out->placed, placed);
 }
 
 /* --- accesses --- */
 
-static bool same_access(const struct lower_access *a, const struct lower_access *b)
+static bool same_access(const struct lowered_access *a, const struct lowered_access *b)
 {
     return a->loc.source == b->loc.source && a->loc.offset == b->loc.offset && a->sym == b->sym &&
            a->store == b->store && a->bytes == b->bytes && strcmp(a->how, b->how) == 0 &&
@@ -109,7 +109,7 @@ static bool same_access(const struct lower_access *a, const struct lower_access 
 }
 
 /* An access that is emitted several times, in copies of a loop's body, is noted once. */
-static void add_access(struct emit *m, struct lower_access access)
+static void add_access(struct emit *m, struct lowered_access access)
 {
     for (size_t i = 0; i < m->out->accesses.count; i++)
         if (same_access(&m->out->accesses.data[i], &access))
@@ -134,7 +134,7 @@ void emit_note_elements(struct emit *m, const struct expr *e, int count, bool st
     const struct thread_type type = {.dtype = e->sym->type.dtype, .count = (uint16_t)count};
     if (e->sym->storage == ST_ARRAY)
         return;
-    add_access(m, (struct lower_access){
+    add_access(m, (struct lowered_access){
                       .loc = e->loc,
                       .sym = e->sym,
                       .shared = e->sym->storage == ST_SHARED,
@@ -147,7 +147,7 @@ void emit_note_elements(struct emit *m, const struct expr *e, int count, bool st
 void emit_note_vectors(struct emit *m, const struct expr *e, int count, int64_t vectors, bool store)
 {
     const struct thread_type type = {.dtype = e->sym->type.dtype, .count = (uint16_t)count};
-    add_access(m, (struct lower_access){
+    add_access(m, (struct lowered_access){
                       .loc = e->loc,
                       .sym = e->sym,
                       .shared = e->sym->storage == ST_SHARED,
@@ -167,30 +167,30 @@ void emit_note_way(struct emit *m, struct loc loc, const struct sym *s, const st
     const char *how = lanes ? nvptx_access_name(m->arena, opcode_of(NULL, store), type, true)
                             : arena_printf(m->arena, "ldmatrix.x%d%s", a->matrices,
                                            a->kind == ACCESS_MATRIX_TRANS ? ".trans" : "");
-    add_access(m, (struct lower_access){.loc = loc,
-                                        .sym = s,
-                                        .shared = true,
-                                        .store = store,
-                                        .how = how,
-                                        .bytes = lanes ? a->elements * size_of(type.dtype)
-                                                       : a->matrices * 4,
-                                        .instructions = stages * a->instructions,
-                                        .wavefronts = stages * a->wavefronts,
-                                        .least = stages * a->least});
+    add_access(m, (struct lowered_access){.loc = loc,
+                                          .sym = s,
+                                          .shared = true,
+                                          .store = store,
+                                          .how = how,
+                                          .bytes = lanes ? a->elements * size_of(type.dtype)
+                                                         : a->matrices * 4,
+                                          .instructions = stages * a->instructions,
+                                          .wavefronts = stages * a->wavefronts,
+                                          .least = stages * a->least});
 }
 
 void emit_note_async(struct emit *m, const struct stmt *s, const struct access *how)
 {
     const int bytes = how->elements * size_of(s->target->type.dtype);
-    add_access(m, (struct lower_access){.loc = s->loc,
-                                        .sym = s->target->sym,
-                                        .shared = true,
-                                        .store = true,
-                                        .how = arena_printf(m->arena, "cp.async %d", bytes),
-                                        .bytes = bytes,
-                                        .instructions = how->instructions,
-                                        .wavefronts = how->wavefronts,
-                                        .least = how->least});
+    add_access(m, (struct lowered_access){.loc = s->loc,
+                                          .sym = s->target->sym,
+                                          .shared = true,
+                                          .store = true,
+                                          .how = arena_printf(m->arena, "cp.async %d", bytes),
+                                          .bytes = bytes,
+                                          .instructions = how->instructions,
+                                          .wavefronts = how->wavefronts,
+                                          .least = how->least});
 }
 
 /* Finds how registers of the layout meet the accessed part of a shared tile, in vectors of as many elements. Tiles of
@@ -241,7 +241,7 @@ void emit_note_atomics(struct emit *m, const struct expr *e, int elements, int64
     const bool shared = s->storage == ST_SHARED, half = dtype_size(s->type.dtype) == 2;
     const int words = half ? elements / 2 : elements;
     const char *vector = elements == 1 ? "" : words == 4 ? ".v4" : words == 2 ? ".v2" : "";
-    add_access(m, (struct lower_access){
+    add_access(m, (struct lowered_access){
                       .loc = e->loc,
                       .sym = s,
                       .shared = shared,
@@ -286,15 +286,15 @@ void emit_note_moved(struct emit *m, const struct expr *e, const struct shared_p
                       : store          ? "st.shared::cluster.v2.b32"
                                        : "ld.shared::cluster.v2.b32";
     int replicas = m->place.replicas;
-    add_access(m, (struct lower_access){.loc = e->loc,
-                                        .sym = p->sym,
-                                        .shared = true,
-                                        .store = store,
-                                        .how = how,
-                                        .bytes = halves ? EMIT_PIECE : 2 * size_of(t),
-                                        .instructions = found.instructions * replicas,
-                                        .wavefronts = found.wavefronts * replicas,
-                                        .least = found.least * replicas});
+    add_access(m, (struct lowered_access){.loc = e->loc,
+                                          .sym = p->sym,
+                                          .shared = true,
+                                          .store = store,
+                                          .how = how,
+                                          .bytes = halves ? EMIT_PIECE : 2 * size_of(t),
+                                          .instructions = found.instructions * replicas,
+                                          .wavefronts = found.wavefronts * replicas,
+                                          .least = found.least * replicas});
 }
 
 void emit_note_global(struct emit *m, const struct expr *e, int width, int elements, bool store)
@@ -303,13 +303,13 @@ void emit_note_global(struct emit *m, const struct expr *e, int width, int eleme
     int64_t instructions = (int64_t)elements / width * m->place.warps * m->place.replicas;
     if (!elements)
         return;
-    add_access(m, (struct lower_access){.loc = e->loc,
-                                        .sym = e->sym,
-                                        .store = store,
-                                        .how = arena_printf(m->arena, "%s.global.b%d",
-                                                            store ? "st" : "ld", 8 * bytes),
-                                        .bytes = bytes,
-                                        .instructions = instructions});
+    add_access(m, (struct lowered_access){.loc = e->loc,
+                                          .sym = e->sym,
+                                          .store = store,
+                                          .how = arena_printf(m->arena, "%s.global.b%d",
+                                                              store ? "st" : "ld", 8 * bytes),
+                                          .bytes = bytes,
+                                          .instructions = instructions});
 }
 
 void emit_note_boxes(struct emit *m, const struct stmt *s, const struct shared_part *p, int rows,
@@ -322,17 +322,17 @@ void emit_note_boxes(struct emit *m, const struct stmt *s, const struct shared_p
     int64_t wavefronts = (boxes * bytes + WAVEFRONT_BYTES - 1) / WAVEFRONT_BYTES;
     for (int i = 0; i < 2; i++) {
         bool shared = sides[i]->sym->storage == ST_SHARED;
-        add_access(m,
-                   (struct lower_access){.loc = sides[i]->loc,
-                                         .sym = sides[i]->sym,
-                                         .shared = shared,
-                                         .store = i == 0,
-                                         .how = arena_printf(m->arena, "tensor copy %s, %dx%d",
-                                                             stores ? "out" : "in", rows, columns),
-                                         .bytes = (int)bytes,
-                                         .instructions = boxes,
-                                         .wavefronts = shared ? wavefronts : 0,
-                                         .least = shared ? wavefronts : 0});
+        add_access(
+            m, (struct lowered_access){.loc = sides[i]->loc,
+                                       .sym = sides[i]->sym,
+                                       .shared = shared,
+                                       .store = i == 0,
+                                       .how = arena_printf(m->arena, "tensor copy %s, %dx%d",
+                                                           stores ? "out" : "in", rows, columns),
+                                       .bytes = (int)bytes,
+                                       .instructions = boxes,
+                                       .wavefronts = shared ? wavefronts : 0,
+                                       .least = shared ? wavefronts : 0});
     }
 }
 
@@ -342,15 +342,16 @@ void emit_note_factor(struct emit *m, const struct expr *e, const struct shared_
     enum { K_BYTES = 32, THREADS = EMIT_WARPGROUP * WARP_LANES };
     int64_t bytes = (int64_t)rows * K_BYTES;
     int64_t all = products * (m->place.warps / EMIT_WARPGROUP) * m->place.replicas;
-    add_access(m, (struct lower_access){.loc = e->loc,
-                                        .sym = p->sym,
-                                        .shared = true,
-                                        .how = arena_printf(m->arena, "wgmma m64n%dk%d", n,
-                                                            K_BYTES / size_of(p->sym->type.dtype)),
-                                        .bytes = (int)((bytes + THREADS - 1) / THREADS),
-                                        .instructions = all,
-                                        .wavefronts = all * bytes / WAVEFRONT_BYTES,
-                                        .least = all * bytes / WAVEFRONT_BYTES});
+    add_access(m,
+               (struct lowered_access){.loc = e->loc,
+                                       .sym = p->sym,
+                                       .shared = true,
+                                       .how = arena_printf(m->arena, "wgmma m64n%dk%d", n,
+                                                           K_BYTES / size_of(p->sym->type.dtype)),
+                                       .bytes = (int)((bytes + THREADS - 1) / THREADS),
+                                       .instructions = all,
+                                       .wavefronts = all * bytes / WAVEFRONT_BYTES,
+                                       .least = all * bytes / WAVEFRONT_BYTES});
 }
 
 /* --- variables --- */
@@ -436,11 +437,11 @@ void emit_list_held(struct arena *a, const struct kernel *k, const struct thread
         stmt_walk(k->body, note_assignment, &found);
         const bool is_tile = s->storage == ST_REG,
                    variable = found.count > 0 && !(found.counts && found.count == 1);
-        struct lower_held held = {.sym = s,
-                                  .layout = is_tile ? layout_of(out, s) : NULL,
-                                  .assigned = found.count > 0,
-                                  .count = (int)h->registers.count,
-                                  .registers = h->registers.data};
+        struct lowered_held held = {.sym = s,
+                                    .layout = is_tile ? layout_of(out, s) : NULL,
+                                    .assigned = found.count > 0,
+                                    .count = (int)h->registers.count,
+                                    .registers = h->registers.data};
         if (is_tile ? held.layout != NULL : variable)
             vec_push(a, &out->held, held);
     }

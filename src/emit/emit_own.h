@@ -116,7 +116,7 @@ struct position {
 
 struct map_param {
     const struct sym *view;
-    const struct lower_map *map;
+    const struct lowered_map *map;
     struct thread_value *value;
 };
 
@@ -153,7 +153,7 @@ enum { EMIT_REMEMBERED = 8 };
 struct emit {
     struct arena *arena;
     struct kernel *kernel;
-    const struct lower_options *options;
+    const struct lowered_options *options;
     struct diag *diag;
     struct lowered *out;
     const struct by_threads *by_threads;  /* NULL: a kernel with roles */
@@ -535,7 +535,7 @@ bool emit_has_atomic(struct emit *m, const struct expr *e);
 struct by_threads {
     const char *heads; /* such kernels, in messages */
     /* Returns a number that certainly divides a parameter; 0: none is known. */
-    uint32_t (*divisor)(struct emit *m, const struct lower_param *p);
+    uint32_t (*divisor)(struct emit *m, const struct lowered_param *p);
     bool (*draws)(const struct emit *m); /* emit_draws */
     /* Finds where the thread is in its block. */
     void (*enter)(struct emit *m);
@@ -554,7 +554,7 @@ struct by_threads {
                                      const struct scalar *indices);
 };
 extern const struct by_threads emit_by_threads, emit_by_tiles;
-uint32_t emit_divisor(struct emit *m, const struct lower_param *p);
+uint32_t emit_divisor(struct emit *m, const struct lowered_param *p);
 
 /* An access to a part of a view, a shared array or a thread's own array, element by element. */
 struct part_access {

@@ -318,7 +318,7 @@ static bool find_axes(struct emit *m, struct boxes *b)
 {
     const struct expr *e = b->view;
     b->row_axis = b->column_axis = -1;
-    if (e->sym->type.rank > LOWER_MAP_RANK || e->type.rank > 2) {
+    if (e->sym->type.rank > LOWERED_MAP_RANK || e->type.rank > 2) {
         emit_missing(m, e->loc,
                      "a tensor copy of more than five axes, or of a part with more than two",
                      "copy one matrix at a time, in a loop");
@@ -347,7 +347,7 @@ static bool find_axes(struct emit *m, struct boxes *b)
 /* Returns the operand of the map. */
 static struct thread_operand map_of(struct emit *m, const struct boxes *b)
 {
-    int box[LOWER_MAP_RANK] = {1, 1, 1, 1, 1};
+    int box[LOWERED_MAP_RANK] = {1, 1, 1, 1, 1};
     if (b->row_axis >= 0)
         box[b->row_axis] = b->rows;
     box[b->column_axis] = b->columns;
@@ -367,7 +367,7 @@ static void copy_box(struct emit *m, const struct boxes *b, const struct thread_
                      int row, int column)
 {
     const struct shared_part *p = &b->shared;
-    struct thread_operand o[4 + LOWER_MAP_RANK];
+    struct thread_operand o[4 + LOWERED_MAP_RANK];
     size_t count = 0;
     int at_column = p->column + column;
     int64_t place = (int64_t)(p->row + row) * p->panel +

@@ -2,14 +2,14 @@
 
 #include <assert.h>
 
-_Static_assert(LOWER_MAP_RANK == (int)MAP_AXES, "a map has five axes at most");
+_Static_assert(LOWERED_MAP_RANK == (int)MAP_AXES, "a map has five axes at most");
 
-struct map_form lowered_map_form(const struct lower_param *p, int type)
+struct map_form lowered_map_form(const struct lowered_param *p, int type)
 {
     enum { LEAST_SPAN = 32 };
     const struct sym *view = p->sym;
-    const struct lower_map *map = p->map;
-    assert(p->kind == LOWER_MAP && map->rank == view->type.rank && map->rank <= MAP_AXES);
+    const struct lowered_map *map = p->map;
+    assert(p->kind == LOWERED_MAP && map->rank == view->type.rank && map->rank <= MAP_AXES);
     struct map_form f = {.view = view->name,
                          .type = type,
                          .element = (int32_t)dtype_size(view->type.dtype),

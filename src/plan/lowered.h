@@ -8,7 +8,7 @@
 #include "target/targets.h"
 #include "tile/passes.h"
 
-struct lower_options {
+struct lowered_options {
     const struct target *target;
     /* Bytes that divide each pointer parameter's address, by parameter index; NULL: 16 all. A
      * launch checks it. */
@@ -17,31 +17,31 @@ struct lower_options {
 };
 
 /* The kinds of parameters that a launch passes. */
-enum lower_param_kind {
-    LOWER_SCALAR,  /* scalar parameter, of its own type (bool as .u8) */
-    LOWER_POINTER, /* pointer parameter, .u64 */
+enum lowered_param_kind {
+    LOWERED_SCALAR,  /* scalar parameter, of its own type (bool as .u8) */
+    LOWERED_POINTER, /* pointer parameter, .u64 */
     /* .u64: memory of the runtime for a view without a base; zeroed if sym->zeroed */
-    LOWER_WORKSPACE,
-    LOWER_TICKET, /* .u64: one u32 of the runtime, 0 before each launch: blocks draw their index */
-    LOWER_MAP     /* 128 bytes: a tensor map of the view `sym`, which the launch encodes */
+    LOWERED_WORKSPACE,
+    LOWERED_TICKET, /* .u64: one u32 of the runtime, 0 before each launch: blocks draw their index */
+    LOWERED_MAP     /* 128 bytes: a tensor map of the view `sym`, which the launch encodes */
 };
 /* A tensor map: how the copy engine sees a view. Its extents, strides and first element are those of
  * the view at the launch. CUDA driver API, cuTensorMapEncodeTiled. */
-enum { LOWER_MAP_RANK = 5 };
-struct lower_map {
-    int rank;                /* axes of the view */
-    int box[LOWER_MAP_RANK]; /* elements of a box along each axis of the view; 1 … 256 */
+enum { LOWERED_MAP_RANK = 5 };
+struct lowered_map {
+    int rank;                  /* axes of the view */
+    int box[LOWERED_MAP_RANK]; /* elements of a box along each axis of the view; 1 … 256 */
     int swizzle; /* bytes of a row of the box in shared memory, 32, 64 or 128; 0: rows follow each other plainly */
 };
-struct lower_param {
-    enum lower_param_kind kind;
-    const struct sym *sym;       /* NULL for a ticket */
-    const struct lower_map *map; /* LOWER_MAP */
+struct lowered_param {
+    enum lowered_param_kind kind;
+    const struct sym *sym;         /* NULL for a ticket */
+    const struct lowered_map *map; /* LOWERED_MAP */
 };
 
 /* One kind of instruction on memory, made for one access of the program: for `show --stage layout`
  * and the tables of the tests. */
-struct lower_access {
+struct lowered_access {
     struct loc loc;
     const struct sym *sym; /* view or shared tile; NULL: scratch of the compiler's own */
     bool shared, store;
@@ -52,16 +52,16 @@ struct lower_access {
 };
 
 /* The resource of which a refused kernel needs more than the target has, if a smaller size would fit. */
-enum lower_excess {
-    LOWER_FITS,
-    LOWER_MANY_BYTES, /* shared memory */
-    LOWER_MANY_REGISTERS,
-    LOWER_MUCH_LOCAL, /* memory of a thread */
-    LOWER_MUCH_CODE
+enum lowered_excess {
+    LOWERED_FITS,
+    LOWERED_MANY_BYTES, /* shared memory */
+    LOWERED_MANY_REGISTERS,
+    LOWERED_MUCH_LOCAL, /* memory of a thread */
+    LOWERED_MUCH_CODE
 };
 
 /* A register or shared tile and its layout, for show. */
-struct lower_placed {
+struct lowered_placed {
     const struct sym *sym; /* NULL: `what` says */
     const char *what;      /* "dot at 21:16, left factor" */
     const struct layout *layout;
@@ -71,7 +71,7 @@ struct lower_placed {
 };
 
 /* The registers that hold a scalar or a register tile, in each thread. */
-struct lower_held {
+struct lowered_held {
     const struct sym *sym;
     const struct layout *layout; /* of a tile; NULL: a scalar */
     bool assigned;               /* after its declaration too: the registers hold it for good */
@@ -85,21 +85,21 @@ struct lowered {
     const struct thread_function *thread; /* from which the module was made; NULL: from tiles */
     struct ptx_module *module;
     struct ptx_function *function;
-    VEC(struct lower_param) params;
-    VEC(struct lower_access) accesses;
-    VEC(struct lower_placed) placed;
-    VEC(struct lower_held) held;
+    VEC(struct lowered_param) params;
+    VEC(struct lowered_access) accesses;
+    VEC(struct lowered_placed) placed;
+    VEC(struct lowered_held) held;
     int block[3];         /* threads */
     int cluster;          /* blocks of a cluster along x; 0: none */
     bool begins_early;    /* it waits itself for earlier kernels of its stream */
     int64_t shared_bytes; /* dynamic shared memory of a block, scratch included */
     int registers;        /* of a thread, estimated */
-    enum lower_excess excess;
+    enum lowered_excess excess;
 };
 
-/* Returns the form of the map of a LOWER_MAP parameter; `type` is the caller's number of its elements'
+/* Returns the form of the map of a LOWERED_MAP parameter; `type` is the caller's number of its elements'
  * type. */
-struct map_form lowered_map_form(const struct lower_param *p, int type);
+struct map_form lowered_map_form(const struct lowered_param *p, int type);
 
 /* Returns true if code for the kernel is to wait itself for the kernels before it (griddepcontrol.wait), so that it may
  * begin before they have ended. Cooperative ones are not: all their blocks must be resident at once. */

@@ -12,7 +12,7 @@
 static void note_layout(struct layouts *l, const struct sym *s, const char *what,
                         const struct layout *layout, enum dtype t)
 {
-    struct lower_placed placed = {s, what, layout, dtype_table[t].bits, false, NULL};
+    struct lowered_placed placed = {s, what, layout, dtype_table[t].bits, false, NULL};
     vec_push(l->arena, &l->out->placed, placed);
 }
 
@@ -38,9 +38,9 @@ static void note_all(struct layouts *l)
 {
     for (size_t i = 0; i < l->plan->tiles.count; i++) {
         const struct planned_shared *t = l->plan->tiles.data[i];
-        struct lower_placed placed = {t->sym,  NULL,
-                                      t->kept, dtype_table[t->sym->type.dtype].bits,
-                                      true,    layout_shared_form_names[t->form]};
+        struct lowered_placed placed = {t->sym,  NULL,
+                                        t->kept, dtype_table[t->sym->type.dtype].bits,
+                                        true,    layout_shared_form_names[t->form]};
         vec_push(l->arena, &l->out->placed, placed);
     }
     for (size_t i = 0; i < l->plan->symbols.count; i++) {

@@ -85,7 +85,7 @@ bool plan_limits_of_shared(struct layouts *l)
     int64_t all = l->out->shared_bytes, own = all - k->shared_bytes;
     if (all <= l->target->shared_bytes)
         return true;
-    l->out->excess = LOWER_MANY_BYTES;
+    l->out->excess = LOWERED_MANY_BYTES;
     plan_error(l, k->loc, "`%s` takes %lld bytes of shared memory a block, %s has %d", k->name,
                (long long)all, l->target->name, l->target->shared_bytes);
     note_buffers(l);
@@ -101,7 +101,7 @@ void plan_limits_no_room(struct layouts *l, int64_t bytes)
     const struct kernel *k = l->kernel;
     if (l->failed)
         return;
-    l->out->excess = LOWER_MANY_BYTES;
+    l->out->excess = LOWERED_MANY_BYTES;
     plan_error(l, k->loc,
                "`%s` leaves %lld of the %d bytes of shared memory that a block has on %s: too "
                "few for a register tile of %lld bytes whose elements move between threads",
@@ -160,7 +160,7 @@ void plan_limits_of_local(struct layouts *l, const struct sym *const *arrays, si
         all += type_bytes(&arrays[i]->type);
     if (all <= GPU_LOCAL_BYTES || l->failed)
         return;
-    l->out->excess = LOWER_MUCH_LOCAL;
+    l->out->excess = LOWERED_MUCH_LOCAL;
     plan_error(l, arrays[count - 1]->loc,
                "the arrays of `%s` take %lld bytes of memory a thread, and a thread has %d",
                l->kernel->name, (long long)all, GPU_LOCAL_BYTES);
@@ -201,7 +201,7 @@ static void refuse_elements(const struct code *x, const struct type *t, struct l
 {
     struct layouts *l = x->l;
     bool all = each == type_elements(t);
-    l->out->excess = LOWER_MUCH_CODE;
+    l->out->excess = LOWERED_MUCH_CODE;
     plan_error(l, loc,
                "%s is %lld elements for each of %d threads, with code for each element: %lld are "
                "the most",
@@ -231,7 +231,7 @@ static void refuse_products(const struct code *x, const struct expr *e, int64_t 
 {
     struct layouts *l = x->l;
     const struct expr *a = e->args[0], *b = e->args[1];
-    l->out->excess = LOWER_MUCH_CODE;
+    l->out->excess = LOWERED_MUCH_CODE;
     plan_error(l, e->loc,
                "`dot` of %s and %s is %lld %s for each of %d threads, all written out: %d are the "
                "most",
@@ -250,7 +250,7 @@ static void check_sum(struct layouts *l, const struct expr *e, int64_t sums)
     int64_t words = tile_registers(e->type.dtype, sums);
     if (words <= l->target->register_limit)
         return;
-    l->out->excess = LOWER_MANY_REGISTERS;
+    l->out->excess = LOWERED_MANY_REGISTERS;
     plan_error(l, e->loc,
                "the sum of this `dot` takes %lld registers of each of %d threads, and a thread "
                "has %d",
@@ -443,7 +443,7 @@ bool plan_limits_of_registers(struct layouts *l)
     }
     if (most <= l->target->register_limit)
         return true;
-    l->out->excess = LOWER_MANY_REGISTERS;
+    l->out->excess = LOWERED_MANY_REGISTERS;
     plan_error(l, l->kernel->loc,
                "the register tiles of `%s` take %d registers a thread, and a thread has %d",
                l->kernel->name, most, l->target->register_limit);

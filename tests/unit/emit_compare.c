@@ -82,9 +82,9 @@ void compare_run_with_cpu(compare_run run, const char *text, const char *target,
     struct lowered lowered;
     struct cpu_run r;
     program_open(&p, text);
-    lowered.excess = LOWER_FITS;
+    lowered.excess = LOWERED_FITS;
     if (!program_check(&p, 0) || !program_emit(&p, target, &lowered)) {
-        if (lowered.excess != LOWER_MANY_REGISTERS) /* random tiles may be too large */
+        if (lowered.excess != LOWERED_MANY_REGISTERS) /* random tiles may be too large */
             fail_msg("%s\n%s", program_messages(&p), text);
         program_free(&p);
         return;

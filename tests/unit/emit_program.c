@@ -19,7 +19,7 @@ bool program_emit(struct program *p, const char *target, struct lowered *out)
     p->sm = t.number;
     if (!program_passes(p, NULL))
         return false;
-    struct lower_options options = {.target = target_find(t)};
+    struct lowered_options options = {.target = target_find(t)};
     return emit_kernel(&p->arena, p->kernel, &options, &p->diag, out);
 }
 

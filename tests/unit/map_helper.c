@@ -22,12 +22,12 @@ static const struct sym *symbol(const struct kernel *k, const char *name)
 
 static void add_map(struct arena *a, const struct kernel *k, const char *view, struct lowered *out)
 {
-    struct lower_map *map = arena_new(a, struct lower_map);
+    struct lowered_map *map = arena_new(a, struct lowered_map);
     const struct sym *s = symbol(k, view);
-    *map = (struct lower_map){.rank = s->type.rank, .swizzle = program->swizzle};
+    *map = (struct lowered_map){.rank = s->type.rank, .swizzle = program->swizzle};
     for (int axis = 0; axis < map->rank; axis++)
         map->box[axis] = program->box[axis];
-    vec_push(a, &out->params, ((struct lower_param){LOWER_MAP, s, map}));
+    vec_push(a, &out->params, ((struct lowered_param){LOWERED_MAP, s, map}));
 }
 
 /* Writes a kernel that stores its maps; `waits`: after the kernels before it. */
@@ -63,9 +63,9 @@ static void replace(struct arena *a, const struct kernel *k, struct diag *diag, 
         add_map(a, k, program->map[maps], out);
         if (maps == 0 && program->scalar)
             vec_push(a, &out->params,
-                     ((struct lower_param){LOWER_SCALAR, symbol(k, program->scalar), NULL}));
+                     ((struct lowered_param){LOWERED_SCALAR, symbol(k, program->scalar), NULL}));
     }
-    vec_push(a, &out->params, ((struct lower_param){LOWER_POINTER, symbol(k, "codes"), NULL}));
+    vec_push(a, &out->params, ((struct lowered_param){LOWERED_POINTER, symbol(k, "codes"), NULL}));
     text_init(&text, a);
     write_ptx(&text, maps, out->begins_early);
     *source = (struct source){"maps.ptx", text.data, text.length};
@@ -76,11 +76,11 @@ static void replace(struct arena *a, const struct kernel *k, struct diag *diag, 
     out->block[0] = 1;
 }
 
-bool __real_emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
+bool __real_emit_kernel(struct arena *a, struct kernel *k, const struct lowered_options *options,
                         struct diag *diag, struct lowered *out);
-bool __wrap_emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
+bool __wrap_emit_kernel(struct arena *a, struct kernel *k, const struct lowered_options *options,
                         struct diag *diag, struct lowered *out);
-bool __wrap_emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
+bool __wrap_emit_kernel(struct arena *a, struct kernel *k, const struct lowered_options *options,
                         struct diag *diag, struct lowered *out)
 {
     if (!__real_emit_kernel(a, k, options, diag, out))

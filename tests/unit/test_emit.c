@@ -60,9 +60,9 @@ static void test_parameters(void **state)
                 "threads(3, 2)\n{ global f32 A[4] = a, C[4] = c; global i32 W[n] = 0;\n"
                 "lock(W[0], 0); if (b) C[0] = A[i] + h + u + W[1]; unlock(W[0], 1); }",
                 &l);
-    const enum lower_param_kind kinds[] = {LOWER_SCALAR,    LOWER_SCALAR, LOWER_SCALAR,
-                                           LOWER_POINTER,   LOWER_SCALAR, LOWER_POINTER,
-                                           LOWER_WORKSPACE, LOWER_TICKET};
+    const enum lowered_param_kind kinds[] = {LOWERED_SCALAR,    LOWERED_SCALAR, LOWERED_SCALAR,
+                                             LOWERED_POINTER,   LOWERED_SCALAR, LOWERED_POINTER,
+                                             LOWERED_WORKSPACE, LOWERED_TICKET};
     assert_int_equal(l.params.count, 8);
     for (size_t i = 0; i < 8; i++)
         assert_int_equal(l.params.data[i].kind, kinds[i]);

@@ -30,7 +30,7 @@ static void make_at(struct made *m, const char *target, int divisor, const char 
     if (wrong)
         fail_msg("%s\n%s", wrong, m->ptx);
     for (size_t i = 0; i < m->out.accesses.count; i++) {
-        const struct lower_access *a = &m->out.accesses.data[i];
+        const struct lowered_access *a = &m->out.accesses.data[i];
         assert_true(a->instructions > 0 && a->wavefronts >= a->least);
     }
 }
@@ -190,7 +190,7 @@ static void test_wavefronts_are_least(void **state)
         make_at(&m, targets[t], 16, tiles);
         bool matrices = false;
         for (size_t i = 0; i < m.out.accesses.count; i++) {
-            const struct lower_access *a = &m.out.accesses.data[i];
+            const struct lowered_access *a = &m.out.accesses.data[i];
             if (a->shared)
                 assert_int_equal(a->wavefronts, a->least);
             matrices |= strncmp(a->how, "ldmatrix", 8) == 0;

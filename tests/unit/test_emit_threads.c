@@ -104,11 +104,11 @@ static void run_on_engine(struct side *s, const char *text)
 }
 
 static void pass_argument(struct side *s, struct lockstep *machine, int i,
-                          const struct lower_param *p)
+                          const struct lowered_param *p)
 {
-    if (p->kind == LOWER_SCALAR) {
+    if (p->kind == LOWERED_SCALAR) {
         machine->args[i] = (uint64_t)s->args[p->sym->index].scalar.i;
-    } else if (p->kind == LOWER_POINTER) {
+    } else if (p->kind == LOWERED_POINTER) {
         struct cpu_argument *arg = &s->args[p->sym->index];
         machine->args[i] = (uint64_t)(uintptr_t)arg->data;
         machine->arrays[machine->array_count++] = (struct lockstep_array){arg->data, arg->bytes};

@@ -32,7 +32,7 @@ struct planned {
     int64_t size; /* of static parameters */
     int divisor;  /* a divisor of run-time integers; 1: none known */
     struct layouts l;
-    struct lower_options options;
+    struct lowered_options options;
     struct lowered out;
     double ms; /* time of the plan alone */
 };
@@ -117,7 +117,7 @@ static void plan_checked(struct planned *p, struct kernel *k)
 {
     p->out = (struct lowered){0};
     p->options =
-        (struct lower_options){.target = target_find((struct ptx_target){(uint8_t)p->sm, 0})};
+        (struct lowered_options){.target = target_find((struct ptx_target){(uint8_t)p->sm, 0})};
     assert_non_null(p->options.target);
     p->l = (struct layouts){.arena = &p->arena,
                             .kernel = k,

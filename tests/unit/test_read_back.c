@@ -32,7 +32,7 @@ struct compiled {
 
 static void compile(struct compiled *c, const char *text, const char *target)
 {
-    struct lowered lowered = {.excess = LOWER_FITS};
+    struct lowered lowered = {.excess = LOWERED_FITS};
     *c = (struct compiled){0};
     program_open(&c->program, text);
     if (!program_check(&c->program, 0) || !program_passes(&c->program, "fold"))
@@ -42,7 +42,7 @@ static void compile(struct compiled *c, const char *text, const char *target)
     assert_true(program_check(&c->program, 0));
     if (program_emit(&c->program, target, &lowered))
         c->ptx = emitted_text(&c->program, &lowered);
-    else if (lowered.excess != LOWER_MANY_REGISTERS)
+    else if (lowered.excess != LOWERED_MANY_REGISTERS)
         fail_msg("%s\n%s", program_messages(&c->program), text);
 }
 

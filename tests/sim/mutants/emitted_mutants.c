@@ -469,7 +469,7 @@ static void add_rooms(struct variant *v, const struct lowered *lowered)
     for (int i = 1; i < v->sizes.parts; i++)
         vec_push(&v->arena, &all, v->sized[i - 1]);
     for (size_t i = 0; i < lowered->params.count; i++)
-        if (lowered->params.data[i].kind == LOWER_WORKSPACE)
+        if (lowered->params.data[i].kind == LOWERED_WORKSPACE)
             vec_push(&v->arena, &all, lowered->params.data[i].sym);
     v->sized = all.data;
     launch_sizes_compile_all(&v->sizes, &v->arena, v->ir, v->sized, (int)all.count);
