@@ -83,24 +83,28 @@ static bool find_leaves(struct emit *m, const struct expr *e, struct index_tile 
     return true;
 }
 
-struct count {
-    const struct sym *sym;
-    int assignments;
-};
-
-static void count_assignments(void *user, struct stmt *s)
+static void note_assigned(void *user, struct stmt *s)
 {
-    struct count *c = user;
-    c->assignments += s->kind == STMT_ASSIGN && s->target->sym == c->sym;
+    struct emit *m = user;
+    bool added;
+    if (s->kind == STMT_ASSIGN)
+        number_map_entry(m->arena, &m->assigned, (uintptr_t)s->target->sym, &added);
+}
+
+/* Returns whether a statement assigns to the symbol. */
+static bool is_assigned(struct emit *m, const struct sym *s)
+{
+    if (!m->knows_assigned)
+        stmt_walk(m->kernel->body, note_assigned, m);
+    m->knows_assigned = true;
+    return number_map_find(&m->assigned, (uintptr_t)s) != NULL;
 }
 
 void emit_note_index(struct emit *m, const struct sym *s, const struct expr *value)
 {
     struct index_tile *t = arena_new(m->arena, struct index_tile);
-    struct count c = {.sym = s};
     bool added;
-    stmt_walk(m->kernel->body, count_assignments, &c);
-    if (!value || c.assignments > 0 || value->type.rank == 0 || !find_leaves(m, value, t))
+    if (!value || is_assigned(m, s) || value->type.rank == 0 || !find_leaves(m, value, t))
         t = NULL;
     else
         t->value = value;

@@ -387,11 +387,24 @@ void emit_note_last_values(struct emit *m)
 }
 
 /* Assignments to a variable, and whether it is a loop's counter: only that loop's step assigns to it, by an addition. */
+/* What a kernel's statements assign to a symbol. */
 struct assignments {
-    const struct sym *sym;
     int count;
-    bool counts;
+    bool counts; /* a loop steps it */
 };
+struct assigned {
+    struct arena *arena;
+    struct number_map map; /* sym → struct assignments */
+};
+
+static struct assignments *assignments_to(struct assigned *a, const struct sym *s)
+{
+    bool added;
+    struct number_entry *e = number_map_entry(a->arena, &a->map, (uintptr_t)s, &added);
+    if (added)
+        e->value = (uintptr_t)arena_new(a->arena, struct assignments);
+    return (struct assignments *)(uintptr_t)e->value;
+}
 
 static bool is_ref(const struct expr *e, const struct sym *s)
 {
@@ -400,13 +413,14 @@ static bool is_ref(const struct expr *e, const struct sym *s)
 
 static void note_assignment(void *user, struct stmt *s)
 {
-    struct assignments *a = user;
-    a->count += s->kind == STMT_ASSIGN && s->target->sym == a->sym;
+    if (s->kind == STMT_ASSIGN)
+        assignments_to(user, s->target->sym)->count++;
     for (const struct stmt *step = s->kind == STMT_FOR ? s->step : NULL; step; step = step->next) {
         const struct expr *e = step->kind == STMT_ASSIGN ? step->value : NULL;
-        if (e && step->target->sym == a->sym && (e->op == OP_ADD || e->op == OP_SUB))
-            a->counts |=
-                is_ref(e->args[0], a->sym) || (e->op == OP_ADD && is_ref(e->args[1], a->sym));
+        const struct sym *to = e ? step->target->sym : NULL;
+        if (e && (e->op == OP_ADD || e->op == OP_SUB))
+            assignments_to(user, to)->counts |=
+                is_ref(e->args[0], to) || (e->op == OP_ADD && is_ref(e->args[1], to));
     }
 }
 
@@ -429,12 +443,13 @@ static const struct thread_holder *holder_of(const struct thread_function *f, co
 void emit_list_held(struct arena *a, const struct kernel *k, const struct thread_function *f,
                     struct lowered *out)
 {
+    struct assigned assigned = {.arena = a};
+    stmt_walk(k->body, note_assignment, &assigned);
     for (const struct sym *s = k->symbols; s; s = s->next) {
         const struct thread_holder *h = holder_of(f, s);
-        struct assignments found = {.sym = s};
         if (!h)
             continue;
-        stmt_walk(k->body, note_assignment, &found);
+        const struct assignments found = *assignments_to(&assigned, s);
         const bool is_tile = s->storage == ST_REG,
                    variable = found.count > 0 && !(found.counts && found.count == 1);
         struct lowered_held held = {.sym = s,

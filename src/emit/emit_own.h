@@ -169,6 +169,8 @@ struct emit {
     struct parts *parts;         /* of the kernel; NULL: not asked for yet */
     struct number_map
         accessed; /* an access → the layout in which a register tile was loaded or stored last */
+    struct number_map assigned; /* symbols that statements assign to, once knows_assigned */
+    bool knows_assigned;
     struct number_map index_tiles; /* sym → struct index_tile of emit_fragment_index.c, or NULL */
     struct number_map apart;       /* group → its values of emit_take_apart, of emit_tile.c */
 

@@ -20,8 +20,6 @@ struct numbering {
     const struct thread_operation **definitions; /* by number; NULL: no operation's result */
     struct entry *entries;                       /* room for one a value */
     size_t count;
-    VEC(const struct thread_operation *)
-    guarded; /* loads under a predicate that are visible here */
     struct entry *first[BUCKETS];
 };
 
@@ -301,9 +299,16 @@ static const struct thread_operation *guarded_load(const struct thread_operation
 static void number_guarded_load(struct numbering *g, const struct thread_operation *op)
 {
     const struct thread_operation *load = guarded_load(op);
-    for (size_t i = 0; load && i < g->guarded.count; i++) {
-        const struct thread_operation *known = g->guarded.data[i];
-        if (same_operand(&known->operands.data[0], &op->operands.data[0]) &&
+    if (!load)
+        return;
+    const struct thread_operand *condition = op->operands.data;
+    const uint32_t hash = thread_hash_operation(load) * 31 +
+                          (condition->value ? condition->value->number : 0) + THREAD_IF;
+    struct entry **first = &g->first[hash % BUCKETS], *own = &g->entries[g->count];
+    for (const struct entry *e = *first; e; e = e->next) {
+        const struct thread_operation *known = e->operation;
+        if (e->hash == hash && known->op == THREAD_IF &&
+            same_operand(known->operands.data, condition) &&
             thread_same_operation(guarded_load(known), load) &&
             same_operand(known->regions.data[1]->operations.data[0]->operands.data,
                          op->regions.data[1]->operations.data[0]->operands.data)) {
@@ -311,8 +316,9 @@ static void number_guarded_load(struct numbering *g, const struct thread_operati
             return;
         }
     }
-    if (load)
-        vec_push(g->arena, &g->guarded, op);
+    *own = (struct entry){op, *first, hash};
+    *first = own;
+    g->count++;
 }
 
 /* --- arguments of loops --- */
@@ -386,7 +392,7 @@ static void find_constant_arguments(struct numbering *g, const struct thread_ope
 static void number_region(struct numbering *g, struct thread_region *r)
 {
     size_t left = 0;
-    const size_t known = g->count, loads = g->guarded.count;
+    const size_t known = g->count;
     for (size_t i = 0; i < r->operations.count; i++) {
         struct thread_operation *op = r->operations.data[i];
         const struct thread_operand *o = op->operands.data;
@@ -404,7 +410,6 @@ static void number_region(struct numbering *g, struct thread_region *r)
     }
     r->operations.count = left;
     forget(g, known);
-    g->guarded.count = loads;
 }
 
 static void number_holders(const struct numbering *g, const struct thread_function *f)
