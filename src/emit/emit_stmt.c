@@ -62,9 +62,12 @@ static bool sync_earlier(struct emit *m, const struct stmt *s, struct uncertain 
     return !differ && m->fragments && s->earlier && !m->place.one_thread;
 }
 
-/* Emits a barrier before a statement whose layouts are not those of the uses before it. */
+/* Emits a barrier before a statement whose layouts are not those of the uses before it. It does not count for what the statement
+ * itself has used. */
 static void sync_before(struct emit *m, const struct stmt *s, const struct uncertain *u)
 {
+    const bool touched = m->place.touched;
+    const int64_t barriers = m->room.barriers;
     struct thread_region *now = m->b.region;
     bool differ = false;
     for (const struct earlier *e = s->earlier; e; e = e->next)
@@ -74,6 +77,8 @@ static void sync_before(struct emit *m, const struct stmt *s, const struct uncer
     m->b.region = u->region;
     emit_sync(m);
     m->b.region = now;
+    m->place.touched = touched;
+    m->room.barriers = barriers;
     struct thread_operation **all = u->region->operations.data, *barrier;
     const size_t last = u->region->operations.count - 1;
     barrier = all[last];

@@ -346,8 +346,8 @@ static struct unrolling find_unrolling(struct emit *m, const struct stmt *s)
     const int64_t start = known ? v->slots[0].o.integer : -1;
     const int64_t iterations = known ? count_iterations(s, &t, start) : -1;
     bool small = kernel_thread_level(m->kernel) && !f.loops && !f.collective && !f.escapes;
-    if (s->unroll == UNROLL_NONE && small && iterations >= 0 && iterations <= OWN_ITERATIONS &&
-        iterations * f.cost <= OWN_WHOLE) {
+    if (s->unroll == UNROLL_NONE && small && !f.continues && iterations >= 0 &&
+        iterations <= OWN_ITERATIONS && iterations * f.cost <= OWN_WHOLE) {
         t.whole = true;
         return t;
     }

@@ -196,11 +196,8 @@ static bool is_given(const struct thread_operation *yield, const struct thread_o
     return given;
 }
 
-static bool loads_only(const struct thread_operation *op);
-
-/* Returns whether the arm only loads and computes. last: the other arm is done before it, so no result is computed in place.
- * nests: it may have branches of which one arm only loads. */
-static bool can_guard_arm(const struct thread_region *r, bool last, bool nests)
+/* Returns whether the arm only loads and computes. last: the other arm is done before it, so no result is computed in place. */
+static bool can_guard_arm(const struct thread_region *r, bool last)
 {
     const size_t end = r->operations.count - 1;
     if (r->operations.count == 0 || r->operations.data[end]->op != THREAD_YIELD)
@@ -208,10 +205,10 @@ static bool can_guard_arm(const struct thread_region *r, bool last, bool nests)
     for (size_t i = 0; i < end; i++) {
         const struct thread_operation *inner = r->operations.data[i];
         const bool in_place = last && is_given(r->operations.data[end], inner);
-        if (inner->op == THREAD_IF           ? !nests || !loads_only(inner)
-            : nvptx_is_load(inner->op)       ? inner->types[0] == DT_BOOL
-            : in_place || is_long(inner->op) ? true
-                                             : thread_op_table[inner->op].effects != THREAD_PURE)
+        const bool loads = nvptx_is_load(inner->op) && inner->types[0] != DT_BOOL;
+        const bool computes = thread_op_table[inner->op].effects == THREAD_PURE &&
+                              !nvptx_is_load(inner->op) && !is_long(inner->op) && !in_place;
+        if (inner->op == THREAD_IF || (!loads && !computes))
             return false;
     }
     return true;
@@ -222,7 +219,7 @@ static bool loads_only(const struct thread_operation *op)
 {
     return op->regions.count == 2 && op->results.count > 0 && only_yield(op->regions.data[1]) &&
            op->regions.data[0]->operations.count <= MOST_GUARDED &&
-           can_guard_arm(op->regions.data[0], true, false);
+           can_guard_arm(op->regions.data[0], true);
 }
 
 int nvptx_last_arm(const struct thread_function *f, const struct thread_operation *op)
@@ -238,9 +235,9 @@ int nvptx_last_arm(const struct thread_function *f, const struct thread_operatio
     if (!f->shape[0] || only_yield(first) || moves > MOST_MOVES ||
         first->operations.count + second->operations.count > MOST_GUARDED_OF_BOTH)
         return -1;
-    if (can_guard_arm(first, true, true) && can_guard_arm(second, false, false))
+    if (can_guard_arm(first, true) && can_guard_arm(second, false))
         return 0;
-    return can_guard_arm(first, false, true) && can_guard_arm(second, true, false) ? 1 : -1;
+    return can_guard_arm(first, false) && can_guard_arm(second, true) ? 1 : -1;
 }
 
 /* Does an arm under a predicate, after the other one, which gave the results' registers its values. */

@@ -207,10 +207,13 @@ static void walk_guarded(struct liveness *l, const struct thread_operation *op, 
 {
     const uint64_t *after = copy_set(l, live);
     uint64_t *before = copy_set(l, after), *first = copy_set(l, after);
-    struct exits inner = {after, exits->after_loop, exits->again};
+    /* Each instruction of both arms reads the condition. */
+    include(l, before, op->operands.data[0].value);
+    include(l, first, op->operands.data[0].value);
+    uint64_t *with_condition = copy_set(l, before);
+    struct exits inner = {with_condition, exits->after_loop, exits->again};
     walk(l, op->regions.data[last], before, &inner);
     unite(l, live, before);
-    include(l, before, op->operands.data[0].value);
     write(l, before, op->results.data, op->results.count); /* they are written by the other arm */
     unite(l, before, after);
     inner.after_branch = before;
