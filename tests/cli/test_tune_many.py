@@ -403,7 +403,7 @@ def check_killed_here(t, command):
 
 def check_killed(t):
     """After kill -9, the same command measures only what was not stored; Ctrl-C reports what there is. On the CPU, then on a GPU."""
-    check_killed_here(t, slow_command(t))
+    check_killed_here(t, slow_command(t, first=16000))
     t.command(0, os.path.join(t.folder, "slow.tile"), "--forget")
     t.environment.update({"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90", "TILEWRIGHT_CACHE": os.path.join(t.folder, "cache")})
     check_killed_here(t, [*slow_command(t, "64,128", 200), "--device", "cuda"])
@@ -412,7 +412,7 @@ def check_killed(t):
 def check_budget(t):
     """The sizes share the budget."""
     began = time.monotonic()
-    report = json.loads(t.command(0, *slow_command(t)[2:], "--no-store", "--budget", "3s", "--json").out)
+    report = json.loads(t.command(0, *slow_command(t, first=16000)[2:], "--no-store", "--budget", "3s", "--json").out)
     expect(time.monotonic() - began < 60, "the budget is 3 s")
     for p in report["problems"]:
         expect(of_result(p, "measured") and p["winner"], report)
