@@ -491,7 +491,9 @@ static void note_copy(void *user, struct stmt *s)
     if (!stores || target->sym != to->sym || !is_slice(s->value, ST_VIEW) ||
         !type_same_shape(&target->type, &to->type) || !is_plain(target, s->value))
         return;
-    const int vector = widest_of(n->m, s->value);
+    int vector = widest_of(n->m, s->value);
+    if (target->sym->storage == ST_SHARED)
+        vector = emit_access_width(n->m, target, vector);
     n->vector = vector < n->vector ? vector : n->vector;
 }
 
