@@ -5,7 +5,7 @@
 
 Errors: an include against the order of the folders; in tools/, an include of ours other than the public headers and tools/ itself; two files of
 one name (test data aside); a name for other files without a prefix of its folder; numbers read or printed in the host program's locale; a search
-for words in messages. Warnings: files of more than 1000 lines, functions of more than 75.
+for words in messages; files of src/ and tools/ of more than 800 lines. Warnings: other files of more than 1000 lines, functions of more than 75.
 """
 import os
 import re
@@ -67,6 +67,7 @@ OUTSIDE = re.compile(r"^(?!static\b|typedef\b|__extension__|_Static_assert\b|[A-
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 PUBLIC = re.compile(r"tilewright(_\w+)?\.h")  # include/
 FUNCTION_LINES, FILE_LINES = 75, 1000
+SOURCE_LINES = 800  # of a file of src/ or tools/
 SHARED_NAMES = {"CMakeLists.txt", "engine.ts", "README.md", ".gitignore", ".clang-format"}
 
 
@@ -200,12 +201,14 @@ def check_messages(root, errors):
                               "decide by its status, its tw_code or a field")
 
 
-def check_sizes(root, warnings):
+def check_sizes(root, errors, warnings):
     for path in sources(root, "src", "include", "tools", "tests", "bench", "web/engine"):
         if not path.endswith((".c", ".h")):
             continue
         lines = open(os.path.join(root, path)).read().split("\n")
-        if len(lines) > FILE_LINES:
+        if len(lines) > SOURCE_LINES and path.startswith(("src", "tools")):
+            errors.append(f"{path}: {len(lines)} lines; the most are {SOURCE_LINES}: what are its two subjects?")
+        elif len(lines) > FILE_LINES:
             warnings.append(f"{path}: {len(lines)} lines; what are its two subjects?")
         start = None
         for number, line in enumerate(lines, 1):
@@ -226,7 +229,7 @@ def main():
     check_prefixes(root, errors)
     check_locale(root, errors)
     check_messages(root, errors)
-    check_sizes(root, warnings)
+    check_sizes(root, errors, warnings)
     for text in warnings:
         print(f"warning: {text}")
     for text in errors:

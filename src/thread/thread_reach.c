@@ -7,25 +7,7 @@
  * Elements of shared memory have numbers of 32 bits, which wrap; those of global memory 64 bits. Below the operation
  * `index`, which says that nothing wrapped, 32-bit operations count as if they had 64 bits. */
 #include "thread/thread_build.h"
-
-#include <string.h>
-
-enum { MOST_LEAVES = 3, MOST_TERMS = 12 };
-
-/* factor * leaves */
-struct term {
-    int64_t factor;
-    uint32_t leaf[MOST_LEAVES]; /* numbers of values, sorted; those from `count` on are 0 */
-    uint32_t count;
-};
-
-/* Terms sorted by their leaves; a constant comes first. */
-struct sum {
-    struct term term[MOST_TERMS];
-    int count;
-    bool narrow; /* 32 bits */
-    bool failed; /* it has too many terms */
-};
+#include "thread/thread_sum.h"
 
 struct known {
     const struct sum *sum;
@@ -95,112 +77,6 @@ static void note_region(struct reaching *g, const struct thread_region *r, uint3
     }
 }
 
-/* --- sums --- */
-
-static int compare_leaves(const struct term *a, const struct term *b)
-{
-    if (a->count != b->count)
-        return a->count < b->count ? -1 : 1;
-    return memcmp(a->leaf, b->leaf, a->count * sizeof *a->leaf);
-}
-
-static int64_t wrapped(const struct sum *s, uint64_t v)
-{
-    return s->narrow ? (int32_t)(uint32_t)v : (int64_t)v;
-}
-
-/* Makes a sum 0. */
-static void clear(struct sum *s, bool narrow)
-{
-    s->count = 0;
-    s->narrow = narrow;
-    s->failed = false;
-}
-
-/* Adds a multiple of a term. */
-static void add_term(struct sum *s, const struct term *t, int64_t multiple)
-{
-    uint64_t factor = (uint64_t)t->factor * (uint64_t)multiple;
-    int at = 0, order = 1;
-    while (at < s->count && (order = compare_leaves(&s->term[at], t)) < 0)
-        at++;
-    const bool same = at < s->count && order == 0;
-    factor = (uint64_t)wrapped(s, factor + (same ? (uint64_t)s->term[at].factor : 0));
-    struct term *to = &s->term[at];
-    if (same) {
-        to->factor = (int64_t)factor;
-        if (factor == 0)
-            memmove(to, to + 1, (size_t)(--s->count - at) * sizeof *to);
-        return;
-    }
-    if (factor == 0)
-        return;
-    if (s->count == MOST_TERMS) {
-        s->failed = true;
-        return;
-    }
-    memmove(to + 1, to, (size_t)(s->count++ - at) * sizeof *to);
-    *to = *t;
-    to->factor = (int64_t)factor;
-}
-
-static void add_scaled(struct sum *to, const struct sum *from, int64_t factor)
-{
-    to->failed |= from->failed;
-    for (int i = 0; i < from->count; i++)
-        add_term(to, &from->term[i], factor);
-}
-
-static void add_constant(struct sum *s, int64_t v)
-{
-    const struct term t = {.factor = v};
-    add_term(s, &t, 1);
-}
-
-static void add_leaf(struct sum *s, const struct thread_value *v, int64_t factor)
-{
-    const struct term t = {.factor = factor, .leaf = {v->number}, .count = 1};
-    add_term(s, &t, 1);
-}
-
-static struct term times(const struct term *a, const struct term *b, bool *failed)
-{
-    struct term t = *a;
-    t.factor = (int64_t)((uint64_t)a->factor * (uint64_t)b->factor);
-    for (uint32_t i = 0; i < b->count; i++) {
-        if (t.count == MOST_LEAVES) {
-            *failed = true;
-            break;
-        }
-        uint32_t at = t.count++;
-        for (; at > 0 && t.leaf[at - 1] > b->leaf[i]; at--)
-            t.leaf[at] = t.leaf[at - 1];
-        t.leaf[at] = b->leaf[i];
-    }
-    return t;
-}
-
-static void add_product(struct sum *to, const struct sum *a, const struct sum *b)
-{
-    to->failed |= a->failed || b->failed;
-    for (int i = 0; i < a->count; i++)
-        for (int j = 0; j < b->count; j++) {
-            const struct term t = times(&a->term[i], &b->term[j], &to->failed);
-            add_term(to, &t, 1);
-        }
-}
-
-/* Removes the constant, and returns it. */
-static int64_t take_constant(struct sum *s)
-{
-    if (s->count == 0 || s->term[0].count > 0)
-        return 0;
-    int64_t constant = s->term[0].factor;
-    s->count--;
-    memmove(&s->term[0], &s->term[1], (size_t)s->count * sizeof *s->term);
-    return constant;
-}
-
 /* --- from values to sums --- */
 
 static bool is_word(enum dtype t)
@@ -235,14 +111,14 @@ static uint32_t level_of(const struct reaching *g, const struct term *t)
 static struct sum *new_sum(struct reaching *g, bool narrow)
 {
     struct sum *s = arena_room(g->build.arena, sizeof *s);
-    clear(s, narrow);
+    thread_sum_clear(s, narrow);
     return s;
 }
 
 static struct sum *leaf_sum(struct reaching *g, const struct thread_value *v, bool narrow)
 {
     struct sum *s = new_sum(g, narrow);
-    add_leaf(s, v, 1);
+    thread_sum_add_leaf(s, v, 1);
     return s;
 }
 
@@ -276,8 +152,8 @@ static const struct sum *factor_of(struct reaching *g, const struct thread_opera
         !(words ? is_word(op->types[0]) : is_long(op->types[0])))
         return s;
     struct sum *more = new_sum(g, narrow);
-    add_scaled(more, factor_of(g, &op->operands.data[0], narrow, words, level + 1), 1);
-    add_constant(more, op->operands.data[1].integer);
+    thread_sum_add_scaled(more, factor_of(g, &op->operands.data[0], narrow, words, level + 1), 1);
+    thread_sum_add_constant(more, op->operands.data[1].integer);
     return more;
 }
 
@@ -306,18 +182,20 @@ static const struct sum *sum_of_operation(struct reaching *g, const struct threa
     switch (op->op) {
     case THREAD_ADD:
     case THREAD_SUB:
-        add_scaled(s, sum_of(g, &o[0], narrow, words, level), 1);
-        add_scaled(s, sum_of(g, &o[1], narrow, words, level), op->op == THREAD_ADD ? 1 : -1);
+        thread_sum_add_scaled(s, sum_of(g, &o[0], narrow, words, level), 1);
+        thread_sum_add_scaled(s, sum_of(g, &o[1], narrow, words, level),
+                              op->op == THREAD_ADD ? 1 : -1);
         return s;
-    case THREAD_NEG: add_scaled(s, sum_of(g, &o[0], narrow, words, level), -1); return s;
+    case THREAD_NEG: thread_sum_add_scaled(s, sum_of(g, &o[0], narrow, words, level), -1); return s;
     case THREAD_MUL:
-        add_product(s, factor_of(g, &o[0], narrow, words, level),
-                    factor_of(g, &o[1], narrow, words, level));
+        thread_sum_add_product(s, factor_of(g, &o[0], narrow, words, level),
+                               factor_of(g, &o[1], narrow, words, level));
         return s;
     case THREAD_SHL:
         if (o[1].kind != THREAD_INTEGER || o[1].integer < 0 || o[1].integer > 30)
             return NULL;
-        add_scaled(s, sum_of(g, &o[0], narrow, words, level), (int64_t)1 << o[1].integer);
+        thread_sum_add_scaled(s, sum_of(g, &o[0], narrow, words, level),
+                              (int64_t)1 << o[1].integer);
         return s;
     default: return NULL;
     }
@@ -329,7 +207,7 @@ static const struct sum *sum_of(struct reaching *g, const struct thread_operand 
     enum { MOST_LEVEL = 24 };
     if (o->kind == THREAD_INTEGER) {
         struct sum *s = new_sum(g, narrow);
-        add_constant(s, o->integer);
+        thread_sum_add_constant(s, o->integer);
         return s;
     }
     struct value_info *info = &g->info.data[o->value->number];
@@ -422,21 +300,11 @@ static struct thread_operand term_value(struct reaching *g, struct frame *f, con
 
 static struct thread_operand place(struct reaching *g, struct frame *f, const struct sum *s);
 
-static bool same_sum(const struct sum *a, const struct sum *b)
-{
-    if (a->count != b->count || a->narrow != b->narrow)
-        return false;
-    for (int i = 0; i < a->count; i++)
-        if (a->term[i].factor != b->term[i].factor || compare_leaves(&a->term[i], &b->term[i]) != 0)
-            return false;
-    return true;
-}
-
 static const struct known *find_known(const struct frame *f, const struct sum *s)
 {
     for (; f; f = f->outer)
         for (size_t i = 0; i < f->known.count; i++)
-            if (same_sum(f->known.data[i].sum, s))
+            if (thread_sum_same(f->known.data[i].sum, s))
                 return &f->known.data[i];
     return NULL;
 }
@@ -464,8 +332,8 @@ static int argument_of(const struct frame *loop, uint32_t leaf)
 static bool grows(const struct reaching *g, const struct frame *loop, const struct sum *s,
                   struct sum *first, struct sum *step)
 {
-    clear(first, s->narrow);
-    clear(step, s->narrow);
+    thread_sum_clear(first, s->narrow);
+    thread_sum_clear(step, s->narrow);
     for (int i = 0; i < s->count; i++) {
         const struct term *t = &s->term[i];
         struct sum part;
@@ -481,13 +349,13 @@ static bool grows(const struct reaching *g, const struct frame *loop, const stru
                 return false;
             counter = &loop->induction[argument];
         }
-        clear(&part, s->narrow);
-        add_term(&part, &rest, 1);
+        thread_sum_clear(&part, s->narrow);
+        thread_sum_add_term(&part, &rest, 1);
         if (counter) {
-            add_product(first, &part, counter->first);
-            add_product(step, &part, counter->step);
+            thread_sum_add_product(first, &part, counter->first);
+            thread_sum_add_product(step, &part, counter->step);
         } else {
-            add_scaled(first, &part, 1);
+            thread_sum_add_scaled(first, &part, 1);
         }
     }
     return !first->failed && !step->failed;
@@ -524,7 +392,7 @@ static const struct known *near(const struct reaching *g, const struct frame *f,
         for (size_t i = f->known.count; i-- > 0;) {
             const struct known *k = &f->known.data[i];
             *away = *s;
-            add_scaled(away, k->sum, -1);
+            thread_sum_add_scaled(away, k->sum, -1);
             if (k->sum->narrow == s->narrow && !away->failed && away->count == 1 &&
                 varies(g, loop, k->sum) && !varies(g, loop, away))
                 return k;
@@ -560,12 +428,12 @@ static struct thread_operand sum_terms(struct reaching *g, struct frame *f, cons
                                        const struct frame *loop)
 {
     struct sum before, rest;
-    clear(&before, s->narrow);
-    clear(&rest, s->narrow);
+    thread_sum_clear(&before, s->narrow);
+    thread_sum_clear(&rest, s->narrow);
     struct thread_operand v = thread_integer(0);
     bool any = false;
     for (int i = 0; f->brief && i < s->count; i++)
-        add_term(level_of(g, &s->term[i]) < f->level ? &before : &rest, &s->term[i], 1);
+        thread_sum_add_term(level_of(g, &s->term[i]) < f->level ? &before : &rest, &s->term[i], 1);
     if (before.count > 0 &&
         rest.count > 0) { /* terms that are known before the branch are added there */
         v = place(g, f->outer, &before);
@@ -577,7 +445,7 @@ static struct thread_operand sum_terms(struct reaching *g, struct frame *f, cons
     before.count = 0;
     for (int i = 0; loop && i < s->count; i++)
         if (depth_of(g, &s->term[i]) < loop->depth)
-            add_term(&before, &s->term[i], 1);
+            thread_sum_add_term(&before, &s->term[i], 1);
     if (before.count > 0) {
         v = place(g, loop->outer, &before);
         any = true;
@@ -662,15 +530,15 @@ static void reach_global(struct reaching *g, struct frame *f, struct thread_oper
         (o[1].kind == THREAD_VALUE && o[1].value->type.dtype != DT_I64))
         return;
     struct sum index = *sum_of(g, &o[1], false, false, 0), at = *sum_of(g, &o[0], false, false, 0);
-    int64_t more = take_constant(&index) + o[2].integer;
-    const int64_t offset = take_constant(&at);
-    add_scaled(&at, &index, bytes);
+    int64_t more = thread_sum_take_constant(&index) + o[2].integer;
+    const int64_t offset = thread_sum_take_constant(&at);
+    thread_sum_add_scaled(&at, &index, bytes);
     more += offset / bytes;
-    add_constant(&at, offset % bytes);
+    thread_sum_add_constant(&at, offset % bytes);
     if (at.failed || at.count == 0)
         return;
     if (more <= -MOST_AWAY || more >= MOST_AWAY) {
-        add_constant(&at, (int64_t)((uint64_t)more * (uint64_t)bytes));
+        thread_sum_add_constant(&at, (int64_t)((uint64_t)more * (uint64_t)bytes));
         more = 0;
     }
     struct thread_operand v = place(g, frame_before(g, f, &at), &at);
@@ -698,12 +566,12 @@ static void reach_shared(struct reaching *g, struct frame *f, struct thread_oper
         return;
     struct thread_operand index = {.kind = THREAD_VALUE, .value = o->value};
     struct sum at = *sum_of(g, &index, true, true, 0);
-    int64_t more = take_constant(&at) + o->integer;
+    int64_t more = thread_sum_take_constant(&at) + o->integer;
     if (at.failed)
         return;
     if (more < 0 || more >= o->object->count) {
         const int64_t outside = multiple_below(more, o->object->count);
-        add_constant(&at, outside);
+        thread_sum_add_constant(&at, outside);
         more -= outside;
     }
     struct thread_operand v = place(g, frame_before(g, f, &at), &at);
@@ -803,8 +671,8 @@ static void find_inductions(struct reaching *g, struct frame *f)
         const bool words = is_word(v->type.dtype);
         struct sum *step = new_sum(g, false);
         n->first = sum_of(g, &f->loop->operands.data[i], false, words, 0);
-        add_scaled(step, sum_of(g, &last->operands.data[i], false, words, 0), 1);
-        add_leaf(step, v, -1);
+        thread_sum_add_scaled(step, sum_of(g, &last->operands.data[i], false, words, 0), 1);
+        thread_sum_add_leaf(step, v, -1);
         n->step = step->failed || n->first->failed || varies(g, f, step) ||
                           (v->type.dtype == DT_U32 && !grows_unsigned(g, r, v, step))
                       ? NULL
