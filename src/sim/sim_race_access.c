@@ -125,35 +125,6 @@ static void whole_words(struct race_try *t, struct race_cell *cells, size_t coun
     }
 }
 
-/* Makes room for the block's shared memory, at least up to `end`. */
-static void need_shared(struct race_try *t, uint64_t end)
-{
-    struct race_block *b = t->home;
-    size_t words = (size_t)(end + 3) / 4;
-    if (b->cells && words <= b->words)
-        return;
-    size_t had = b->cells ? b->words : 0, want = words > b->words ? words : b->words;
-    b->cells = race_resize(t->r, b->cells, had * sizeof *b->cells, want * sizeof *b->cells);
-    b->old = race_resize(t->r, b->old, 4 * had, 4 * want);
-    b->words = want;
-}
-
-/* Returns the cell of an address, and the number of cells from there on; NULL: the page keeps only
- * writes. */
-static struct race_cell *cells_at(struct race_try *t, uint64_t address, size_t *count)
-{
-    if (t->a->space == SIM_SHARED) {
-        *count = t->home->words - (size_t)(address / 4);
-        return &t->home->cells[address / 4];
-    }
-    const struct race_page *page = race_page_of(t->r, address);
-    if (page->writes)
-        return NULL;
-    size_t i = (size_t)(address / 4 % RACE_PAGE_WORDS) / (page->fine ? 1 : RACE_COARSE / 4);
-    *count = race_page_cells(page) - i;
-    return &page->cell[i];
-}
-
 /* Returns true if an ordinary access changes all words of the cell alike, and makes no finding. */
 static bool is_plain(struct race_try *t, struct race_cell c, uint64_t address)
 {
@@ -228,7 +199,7 @@ static uint64_t word_of_writes(struct race_try *t, struct race_page *page, uint6
 static void range(struct race_try *t, uint64_t address, uint64_t bytes)
 {
     if (t->a->space == SIM_SHARED)
-        need_shared(t, address + bytes);
+        race_need_shared(t, address + bytes);
     if (t->until != UINT64_MAX) /* the range may begin before the one before it */
         forget_answers(t);
     while (bytes) {
@@ -240,7 +211,7 @@ static void range(struct race_try *t, uint64_t address, uint64_t bytes)
             done = word_of_writes(t, page, address, bytes);
         } else {
             size_t there;
-            struct race_cell *cells = cells_at(t, address, &there);
+            struct race_cell *cells = race_cells_at(t, address, &there);
             done = word_range(t, cells, there, address, bytes);
         }
         address += done;
@@ -384,29 +355,6 @@ static void keep_old(struct race_try *t)
     }
 }
 
-struct race_cell race_history_of(struct race_try *t, uint64_t byte)
-{
-    size_t there;
-    const struct race_cell *cell = cells_at(t, byte, &there);
-    const struct race_cell write = {
-        cell ? 0 : race_page_of(t->r, byte)->writes[byte / 4 % RACE_PAGE_WORDS], 0};
-    return race_byte_of(t->pool, cell ? *cell : write, (int)(byte & 3));
-}
-
-bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race_time epoch)
-{
-    const struct race_record *write = &t->pool->records[record];
-    uint64_t bytes = write->element;
-    if (!record || !write->kind || write->epoch != epoch) /* the record is reused */
-        return false;
-    if (t->a->space == SIM_SHARED)
-        need_shared(t, address + bytes);
-    for (uint64_t b = 0; b < bytes; b++)
-        if (race_history_of(t, address + b).write != record)
-            return false;
-    return true;
-}
-
 static void describe(struct race_try *t)
 {
     const struct sim_access *a = t->a;
@@ -444,12 +392,20 @@ static void again(struct race_try *t, int issuer)
     race_ranges(t);
 }
 
-static void check_access(struct sim_races *r, struct race_block *block, const struct sim_access *a)
+static struct race_copy *copy_of(const struct race_warp *w, uint32_t group)
+{
+    struct race_copy *c = w->copies;
+    while (c && c->group != group)
+        c = c->next;
+    return c;
+}
+
+void race_check_access(struct sim_races *r, struct race_block *block, const struct sim_access *a)
 {
     struct race_try t = {.r = r, .a = a, .block = block};
     sim_spread(a);
     t.warp = &t.block->warp[a->at.warp];
-    t.copy = a->group ? race_copy_of(t.warp, a->group) : NULL;
+    t.copy = a->group ? copy_of(t.warp, a->group) : NULL;
     t.agent = a->group && !t.copy ? race_agent_of(t.block, a->group) : NULL;
     if (t.agent)
         race_agent_begins(r, t.agent);
@@ -479,25 +435,4 @@ static void check_access(struct sim_races *r, struct race_block *block, const st
         keep_old(&t);
     if (t.strong && !t.agent && (a->kind & SIM_WRITE))
         race_release(&t);
-}
-
-bool race_access(void *user, const struct sim_access *a)
-{
-    struct sim_races *r = user;
-    if ((a->space != SIM_GLOBAL && a->space != SIM_SHARED) || !a->mask || r->over)
-        return true;
-    struct race_block *block = sim_blocks_find(&r->blocks, a->at.block);
-    if (!block || a->at.warp >= block->warps)
-        return true;
-    /* Weak accesses to the system's part of shared memory are not checked: CUDA's own code there
-     * relies on the order of shuffles. Its atomics do order. */
-    if (a->space == SIM_SHARED && a->order == SIM_WEAK &&
-        a->address[__builtin_ctz(a->mask)] < block->reserved)
-        return true;
-    if (a->space == SIM_SHARED && a->away)
-        race_peer_used(r, block, a);
-    if (a->space == SIM_SHARED && race_defers(r, block, a))
-        return true;
-    check_access(r, block, a);
-    return true;
 }

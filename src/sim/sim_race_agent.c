@@ -19,13 +19,12 @@
 
 #include "ptx/ptx.h"
 
-/* Numbers of agents in a block: 1 + the mbarrier's offset / 8; then warpgroups; then threads. */
-enum { OF_WARPGROUPS = 0x8000, OF_THREADS = 0x20000, NUMBER_AT = 40, WARPGROUP = RACE_ISSUERS };
+enum { WARPGROUP = RACE_ISSUERS };
 #define LAST_BLOCK ((UINT64_C(1) << 34) - 1)
 
 static uint64_t agent_id(int64_t block, uint64_t number)
 {
-    return RACE_AGENT | number << NUMBER_AT | ((uint64_t)block & LAST_BLOCK) << 6 | 1;
+    return RACE_AGENT | number << RACE_NUMBER_AT | ((uint64_t)block & LAST_BLOCK) << 6 | 1;
 }
 
 static uint64_t id_of(const struct sim_async_event *e, bool writes)
@@ -33,8 +32,8 @@ static uint64_t id_of(const struct sim_async_event *e, bool writes)
     uint64_t thread = (uint64_t)e->at.warp * SIM_LANES + (uint64_t)__builtin_ctz(e->mask);
     switch (e->agent) {
     case SIM_COPY_IN: return agent_id(e->mbarrier_block, 1 + e->mbarrier / 8);
-    case SIM_COPY_OUT: return agent_id(e->at.block, OF_THREADS + 2 * thread + writes);
-    default: return agent_id(e->at.block, OF_WARPGROUPS + (uint64_t)(e->at.warp / WARPGROUP));
+    case SIM_COPY_OUT: return agent_id(e->at.block, RACE_OF_THREADS + 2 * thread + writes);
+    default: return agent_id(e->at.block, RACE_OF_WARPGROUPS + (uint64_t)(e->at.warp / WARPGROUP));
     }
 }
 
@@ -63,12 +62,6 @@ void race_agents_free(struct sim_races *r, struct race_block *b)
         drop(r, b, b->agents);
     for (int w = 0; w < b->warps; w++)
         race_resize(r, b->warp[w].proxies, b->warp[w].proxies ? sizeof *b->warp[w].proxies : 0, 0);
-}
-
-bool race_agent_is_shared(uint64_t id)
-{
-    const uint64_t writes = (OF_THREADS + UINT64_C(1)) << NUMBER_AT;
-    return (id & (RACE_COPIES | RACE_AGENT)) == RACE_AGENT && (id & writes) != writes;
 }
 
 /* --- issuing --- */

@@ -17,8 +17,16 @@ typedef uint32_t race_time;
  * names the warp's copies that arrived at an mbarrier: their own thread knows no more of them
  * than others do. */
 #define RACE_COPIES (UINT64_C(1) << 63)
-/* RACE_AGENT | … names an agent of the async proxy (sim_race_agent.c). */
+/* RACE_AGENT | … names an agent of the async proxy. Its number in the block, at bit RACE_NUMBER_AT: 1 +
+ * the mbarrier's offset / 8; then warpgroups; then threads. */
 #define RACE_AGENT (UINT64_C(1) << 62)
+enum { RACE_OF_WARPGROUPS = 0x8000, RACE_OF_THREADS = 0x20000, RACE_NUMBER_AT = 40 };
+/* Returns true if it is the id of products, or of copies' accesses to shared memory. */
+static inline bool race_agent_is_shared(uint64_t id)
+{
+    const uint64_t writes = (RACE_OF_THREADS + UINT64_C(1)) << RACE_NUMBER_AT;
+    return (id & (RACE_COPIES | RACE_AGENT)) == RACE_AGENT && (id & writes) != writes;
+}
 static inline uint64_t race_id(int64_t block, int warp)
 {
     return (uint64_t)block << 6 | (uint64_t)(warp + 1);
@@ -484,7 +492,6 @@ void race_found(struct race_try *t, const struct race_clash *c);
 void race_found_unfenced(struct race_try *t, const struct race_record *old, uint64_t byte);
 /* Returns true if this write leaves the bytes as they are. */
 bool race_leaves_value(const struct race_try *t, uint64_t address, int bytes);
-bool race_access(void *user, const struct sim_access *a);
 /* Checks the access against a cell, of `bytes` bytes, and enters it there. */
 void race_one_cell(struct race_try *t, struct race_cell *cell, uint64_t address, int bytes);
 /* Checks the lanes of a write against each other. */
@@ -513,15 +520,19 @@ uint32_t race_record_of(struct race_try *t);
 /* Returns true if all of the old access is ordered before all of this one, for any pair of
  * lanes. */
 bool race_known_to_all(const struct race_try *t, const struct race_record *old);
+/* Checks an access that is not deferred. */
+void race_check_access(struct sim_races *r, struct race_block *block, const struct sim_access *a);
 /* Checks the ranges of an access that t describes. */
 void race_ranges(struct race_try *t);
 void race_set_pattern(struct race_record *self, const struct sim_access *a);
-/* sim_race_reads.c: defers a read of shared memory and returns true, or readies the shadow memory
- * for this access, which cannot be deferred. */
-bool race_defers(struct sim_races *r, struct race_block *b, const struct sim_access *a);
 struct race_reads race_reads_take(struct sim_races *r);
 void race_reads_leave(struct sim_races *r, struct race_reads *reads);
 void race_reads_free(struct sim_races *r, struct race_reads *reads);
+/* Makes room for the block's shared memory, at least up to `end`. */
+void race_need_shared(struct race_try *t, uint64_t end);
+/* Returns the cell of an address, and the number of cells from there on; NULL: the page keeps only
+ * writes. */
+struct race_cell *race_cells_at(struct race_try *t, uint64_t address, size_t *count);
 /* Returns the history of a byte. */
 struct race_cell race_history_of(struct race_try *t, uint64_t byte);
 /* Returns true if a record is still the last write of all its bytes at an address. */
@@ -565,14 +576,14 @@ void race_agent_begins(struct sim_races *r, struct race_agent *a);
 /* Passes the copy's accesses, and all that is before them, on to the clock of its mbarrier. */
 void race_agent_completes(struct sim_races *r, struct race_agent *a, struct race_vc **clock);
 void race_agents_free(struct sim_races *r, struct race_block *b);
-/* Returns true if it is the id of products, or of copies' accesses to shared memory. */
-bool race_agent_is_shared(uint64_t id);
 void race_proxy_fence(struct sim_races *r, struct race_warp *w, const struct sim_sync_event *e);
 /* Returns true if fences of the lanes that wrote `old` are between the write and this access of
  * the async proxy. */
 bool race_is_fenced(const struct race_try *t, const struct race_record *old, uint32_t lanes);
+/* sim_race_reads.c */
+bool race_access(void *user, const struct sim_access *a);
+/* sim_race_sync.c */
 bool race_async(void *user, const struct sim_async_event *e);
-struct race_copy *race_copy_of(struct race_warp *w, uint32_t group);
 void race_copy_free(struct sim_races *r, struct race_copy *c);
 void race_fences_free(struct sim_races *r, struct race_warp *w);
 void race_block_sync_free(struct sim_races *r, struct race_block *b);

@@ -452,3 +452,54 @@ void race_pages_free(struct sim_races *r)
     r->last_page = NULL;
     r->page_count = r->page_capacity = 0;
 }
+
+/* --- the cells of an address --- */
+
+void race_need_shared(struct race_try *t, uint64_t end)
+{
+    struct race_block *b = t->home;
+    size_t words = (size_t)(end + 3) / 4;
+    if (b->cells && words <= b->words)
+        return;
+    size_t had = b->cells ? b->words : 0, want = words > b->words ? words : b->words;
+    b->cells = race_resize(t->r, b->cells, had * sizeof *b->cells, want * sizeof *b->cells);
+    b->old = race_resize(t->r, b->old, 4 * had, 4 * want);
+    b->words = want;
+}
+
+struct race_cell *race_cells_at(struct race_try *t, uint64_t address, size_t *count)
+{
+    if (t->a->space == SIM_SHARED) {
+        *count = t->home->words - (size_t)(address / 4);
+        return &t->home->cells[address / 4];
+    }
+    const struct race_page *page = race_page_of(t->r, address);
+    if (page->writes)
+        return NULL;
+    size_t i = (size_t)(address / 4 % RACE_PAGE_WORDS) / (page->fine ? 1 : RACE_COARSE / 4);
+    *count = race_page_cells(page) - i;
+    return &page->cell[i];
+}
+
+struct race_cell race_history_of(struct race_try *t, uint64_t byte)
+{
+    size_t there;
+    const struct race_cell *cell = race_cells_at(t, byte, &there);
+    const struct race_cell write = {
+        cell ? 0 : race_page_of(t->r, byte)->writes[byte / 4 % RACE_PAGE_WORDS], 0};
+    return race_byte_of(t->pool, cell ? *cell : write, (int)(byte & 3));
+}
+
+bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race_time epoch)
+{
+    const struct race_record *write = &t->pool->records[record];
+    uint64_t bytes = write->element;
+    if (!record || !write->kind || write->epoch != epoch) /* the record is reused */
+        return false;
+    if (t->a->space == SIM_SHARED)
+        race_need_shared(t, address + bytes);
+    for (uint64_t b = 0; b < bytes; b++)
+        if (race_history_of(t, address + b).write != record)
+            return false;
+    return true;
+}

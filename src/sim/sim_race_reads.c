@@ -109,7 +109,7 @@ static void settle(struct sim_races *r, struct race_block *b)
     reads->newest = 0;
 }
 
-bool race_defers(struct sim_races *r, struct race_block *b, const struct sim_access *a)
+static bool defers_read(struct sim_races *r, struct race_block *b, const struct sim_access *a)
 {
     struct race_reads *reads = &b->reads;
     const struct race_warp *w = &b->warp[a->at.warp];
@@ -147,4 +147,25 @@ void race_reads_free(struct sim_races *r, struct race_reads *reads)
     race_resize(r, reads->read, reads->room * sizeof *reads->read, 0);
     race_resize(r, reads->lists, reads->list_room * sizeof *reads->lists, 0);
     *reads = (struct race_reads){0};
+}
+
+bool race_access(void *user, const struct sim_access *a)
+{
+    struct sim_races *r = user;
+    if ((a->space != SIM_GLOBAL && a->space != SIM_SHARED) || !a->mask || r->over)
+        return true;
+    struct race_block *block = sim_blocks_find(&r->blocks, a->at.block);
+    if (!block || a->at.warp >= block->warps)
+        return true;
+    /* Weak accesses to the system's part of shared memory are not checked: CUDA's own code there
+     * relies on the order of shuffles. Its atomics do order. */
+    if (a->space == SIM_SHARED && a->order == SIM_WEAK &&
+        a->address[__builtin_ctz(a->mask)] < block->reserved)
+        return true;
+    if (a->space == SIM_SHARED && a->away)
+        race_peer_used(r, block, a);
+    if (a->space == SIM_SHARED && defers_read(r, block, a))
+        return true;
+    race_check_access(r, block, a);
+    return true;
 }

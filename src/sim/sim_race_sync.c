@@ -350,14 +350,6 @@ bool race_sync(void *user, const struct sim_sync_event *e)
 
 /* --- asynchronous copies --- */
 
-struct race_copy *race_copy_of(struct race_warp *w, uint32_t group)
-{
-    struct race_copy *c = w->copies;
-    while (c && c->group != group)
-        c = c->next;
-    return c;
-}
-
 /* Drops the view's references and keeps the struct for reuse. */
 void race_copy_free(struct sim_races *r, struct race_copy *c)
 {
