@@ -222,7 +222,8 @@ static bool is_extent(const struct expr *index, const struct sym *s, int axis)
 static struct scalar sum_of(struct emit *m, enum dtype t, struct scalar start, struct scalar thread,
                             int64_t more)
 {
-    start = emit_op2(m, THREAD_ADD, t, emit_as(m, start, t), emit_as(m, thread, t));
+    start = emit_as(m, start, t);
+    start = emit_op2(m, THREAD_ADD, t, start, emit_as(m, thread, t));
     return emit_op2(m, THREAD_ADD, t, start, emit_constant(t, more));
 }
 
@@ -245,7 +246,8 @@ static struct scalar within(struct emit *m, enum dtype t, struct scalar start, s
         return emit_op2(m, THREAD_LT, t, start, end);
     }
     start = sum_of(m, t, start, thread, more);
-    return emit_op2(m, THREAD_LT, as, emit_as(m, start, as), emit_as(m, extent, as));
+    start = emit_as(m, start, as);
+    return emit_op2(m, THREAD_LT, as, start, emit_as(m, extent, as));
 }
 
 /* Returns whether start + at is within the axis. `at` is subtracted from the limit of the axis, so that a loop compares its
@@ -385,9 +387,10 @@ static void reshape_coordinates(struct emit *m, const struct type *from, const s
                                 const struct coordinate *at, struct coordinate *own)
 {
     struct scalar place = number(0);
-    for (int i = 0; i < to->rank; i++)
-        place = plus(m, emit_op2(m, THREAD_MUL, DT_I32, place, number(to->extent[i])),
-                     coordinate_value(m, at[i]));
+    for (int i = 0; i < to->rank; i++) {
+        place = emit_op2(m, THREAD_MUL, DT_I32, place, number(to->extent[i]));
+        place = plus(m, place, coordinate_value(m, at[i]));
+    }
     place = emit_as(m, place, DT_U32);
     for (int i = from->rank - 1; i >= 0; i--) {
         own[i] = (struct coordinate){

@@ -404,12 +404,16 @@ static struct thread_operand product(struct emit *m, const struct dot_plan *p, c
                                      struct emit_factor *a, int32_t left, struct emit_factor *b,
                                      int32_t right, struct thread_operand sums)
 {
-    if (p->unit->how != TARGET_UNIT_HALVES)
-        return multiply(m, p, p->a_type, p->b_type, sums, emit_factor_fragment(m, a, left, g->left),
-                        emit_factor_fragment(m, b, right, g->right));
-    for (int half = 0; half < 2; half++)
-        sums = multiply(m, p, DT_F16, DT_F16, sums, half_of(m, a, left, g->left, half),
-                        half_of(m, b, right, g->right, half));
+    if (p->unit->how != TARGET_UNIT_HALVES) {
+        const struct thread_operand l = emit_factor_fragment(m, a, left, g->left);
+        const struct thread_operand r = emit_factor_fragment(m, b, right, g->right);
+        return multiply(m, p, p->a_type, p->b_type, sums, l, r);
+    }
+    for (int half = 0; half < 2; half++) {
+        const struct thread_operand l = half_of(m, a, left, g->left, half);
+        const struct thread_operand r = half_of(m, b, right, g->right, half);
+        sums = multiply(m, p, DT_F16, DT_F16, sums, l, r);
+    }
     return sums;
 }
 

@@ -463,7 +463,8 @@ void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fr
             all[k] = f->v[r + k].o;
         struct thread_region *outer = emit_open_if(m, mine);
         struct scalar at = scratch_index(m, &places, r);
-        THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, f->dtype, DT_NONE, emit_scratch_at(m, to, at),
+        const struct thread_operand place = emit_scratch_at(m, to, at);
+        THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, f->dtype, DT_NONE, place,
                       emit_join(m, f->dtype, all, vector));
         m->b.region = outer;
     }
@@ -545,8 +546,8 @@ static void get(struct emit *m, const struct scratch *from, struct fragment *f,
     const struct spots s = emit_spots(m, f->layout);
     const int vector = most_together(places, f->dtype, s.vector);
     for (int32_t r = 0; r < f->count; r += vector) {
-        f->v[r] = from_scratch_if(m, from, scratch_index(m, places, r), vector,
-                                  emit_spot_inside(m, &s, r, ~0u));
+        const struct scalar at = scratch_index(m, places, r);
+        f->v[r] = from_scratch_if(m, from, at, vector, emit_spot_inside(m, &s, r, ~0u));
         emit_take_apart(m, &f->v[r], vector);
     }
 }

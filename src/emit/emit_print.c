@@ -177,8 +177,8 @@ static struct scalar place_shown(struct emit *m, const struct print_shown *s, in
     struct scalar place = combine(m, THREAD_ADD, c.thread, c.more);
     if (s->window) {
         const int64_t first = s->window->first[axis];
-        is_shown = emit_op2(m, THREAD_AND, DT_BOOL, emit_not(m, is_below(m, c, first)),
-                            is_below(m, c, first + shown));
+        is_shown = emit_not(m, is_below(m, c, first));
+        is_shown = emit_op2(m, THREAD_AND, DT_BOOL, is_shown, is_below(m, c, first + shown));
         place = combine(m, THREAD_ADD, c.thread, c.more - first);
     } else if (print_by_ends(s, axis)) {
         const struct scalar low = is_below(m, c, PRINT_ENDS);
@@ -198,7 +198,8 @@ static void put(struct emit *m, const struct argument *a, struct scalar at, stru
         return;
     struct thread_region *outer = emit_open_if(m, mine);
     at = emit_by(m, THREAD_ADD, emit_as(m, at, DT_U32), a->first);
-    THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, emit_scratch_at(m, &a->scratch, at),
+    const struct thread_operand place = emit_scratch_at(m, &a->scratch, at);
+    THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, place,
                   t == DT_BOOL ? emit_predicate(m, v) : v.o);
     m->b.region = outer;
 }
@@ -243,11 +244,13 @@ static void read_in_turn(struct emit *m, struct argument *a)
         for (int axis = 0; axis < s->type.rank; axis++) {
             struct coordinate *c = &p.at[axis];
             const int64_t beyond = s->e->type.extent[axis] - s->type.extent[axis];
-            if (s->window)
+            if (s->window) {
                 c->more += s->window->first[axis];
-            else if (print_by_ends(s, axis))
-                c->thread = choose(m, combine(m, THREAD_LT, c->thread, PRINT_ENDS), c->thread,
-                                   combine(m, THREAD_ADD, c->thread, beyond));
+            } else if (print_by_ends(s, axis)) {
+                const struct scalar begins = combine(m, THREAD_LT, c->thread, PRINT_ENDS);
+                const struct scalar ends = combine(m, THREAD_ADD, c->thread, beyond);
+                c->thread = choose(m, begins, c->thread, ends);
+            }
         }
         a->turn[i] = emit_value_at(m, s->e, p.at, p.mine);
     }
@@ -257,8 +260,8 @@ static void put_in_turn(struct emit *m, const struct argument *a)
 {
     for (int64_t i = 0; i < turns(m, a->shown) && !m->failed; i++) {
         const struct scalar at = number_in_turn(m, i);
-        put(m, a, at, emit_as(m, a->turn[i], a->shown->type.dtype),
-            combine(m, THREAD_LT, at, type_elements(&a->shown->type)));
+        const struct scalar v = emit_as(m, a->turn[i], a->shown->type.dtype);
+        put(m, a, at, v, combine(m, THREAD_LT, at, type_elements(&a->shown->type)));
     }
 }
 

@@ -180,11 +180,13 @@ struct scalar emit_not(struct emit *m, struct scalar v)
                         DT_BOOL);
     if (from && (from->op == THREAD_AND || from->op == THREAD_OR)) {
         const struct thread_operand *o = from->operands.data;
-        const struct scalar first = {o[0], DT_BOOL}, second = {o[1], DT_BOOL};
+        const struct scalar second = {o[1], DT_BOOL};
         if (is_opposed(thread_definition(&m->b, &o[0])) &&
-            is_opposed(thread_definition(&m->b, &o[1])))
-            return emit_op2(m, from->op == THREAD_AND ? THREAD_OR : THREAD_AND, DT_BOOL,
-                            emit_not(m, first), emit_not(m, second));
+            is_opposed(thread_definition(&m->b, &o[1]))) {
+            const struct scalar first = emit_not(m, (struct scalar){o[0], DT_BOOL});
+            return emit_op2(m, from->op == THREAD_AND ? THREAD_OR : THREAD_AND, DT_BOOL, first,
+                            emit_not(m, second));
+        }
     }
     return of_value(THREAD_ADD_OP(&m->b, THREAD_NOT, DT_BOOL, DT_NONE, v.o), DT_BOOL);
 }

@@ -428,8 +428,8 @@ static void end_with_test(struct nvptx *n, const struct thread_operation *test,
     const struct thread_operation *loop = n->loop->operation;
     pass_on(n, again);
     nvptx_goes_back(n, loop);
-    ptx_when(ptx_branch(&n->build, n->loop->again),
-             ptx_not(nvptx_scalar(n, &test->operands.data[0], DT_BOOL)));
+    const struct ptx_operand ends = nvptx_scalar(n, &test->operands.data[0], DT_BOOL);
+    ptx_when(ptx_branch(&n->build, n->loop->again), ptx_not(ends));
     pass(n, test->operands.data + 1, loop->results.data, test->operands.count - 1);
 }
 
@@ -446,7 +446,8 @@ static void end_iteration(struct nvptx *n)
     region_from(n, r, 0, loop->test - 1);
     const struct thread_operand *leaves = &r->operations.data[loop->test - 1]->operands.data[0];
     nvptx_goes_back(n, loop->operation);
-    ptx_when(ptx_branch(&n->build, loop->again), ptx_not(nvptx_scalar(n, leaves, DT_BOOL)));
+    const struct ptx_operand ends = nvptx_scalar(n, leaves, DT_BOOL);
+    ptx_when(ptx_branch(&n->build, loop->again), ptx_not(ends));
 }
 
 static const struct thread_operation *last_of(const struct thread_region *r)

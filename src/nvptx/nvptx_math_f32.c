@@ -176,8 +176,8 @@ struct ptx_operand math_erfc_f32(struct nvptx_scalars *out, struct ptx_operand x
     struct ptx_operand power = math_exp_f32(out, minus);
     power = fma32(out, math_neg(out, t, power), lost, power);
     struct ptx_operand below = math_add(out, t, some, ptx_f32(2));
-    struct ptx_operand place = math_mul(out, t, math_sub(out, t, some, ptx_f32(2)),
-                                        NEW(out, t, "rcp.approx.ftz.f32", below));
+    struct ptx_operand place = NEW(out, t, "rcp.approx.ftz.f32", below);
+    place = math_mul(out, t, math_sub(out, t, some, ptx_f32(2)), place);
     struct ptx_operand share = math_poly(out, MOD_F32, place, terms, COUNT(terms));
     below = fma32(out, some, ptx_f32(2), ptx_f32(1));
     share = math_mul(out, t, share, NEW(out, t, "rcp.approx.ftz.f32", below));

@@ -274,9 +274,8 @@ struct ptx_operand math_erfc_f64(struct nvptx_scalars *out, struct ptx_operand x
     struct ptx_operand minus = math_neg(out, t, square);
     struct ptx_operand lost = math_neg(out, t, fma64(out, some, some, minus));
     struct ptx_operand power = math_exp_of_sum_f64(out, minus, lost);
-    struct ptx_operand place =
-        math_mul(out, t, math_sub(out, t, some, ptx_f64(2)),
-                 math_reciprocal_f64(out, math_add(out, t, some, ptx_f64(2))));
+    struct ptx_operand place = math_reciprocal_f64(out, math_add(out, t, some, ptx_f64(2)));
+    place = math_mul(out, t, math_sub(out, t, some, ptx_f64(2)), place);
     struct ptx_operand share = math_poly(out, MOD_F64, place, terms, COUNT(terms));
     share =
         math_mul(out, t, share, math_reciprocal_f64(out, fma64(out, some, ptx_f64(2), ptx_f64(1))));

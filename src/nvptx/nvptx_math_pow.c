@@ -93,8 +93,8 @@ static struct pair log_near_1(struct nvptx_scalars *out, const struct pow_format
     struct pair third = product_of(out, t, u.high, p->third);
     third.low = math_fma(out, t, u.high, p->third_rest, third.low);
     third.low = math_fma(out, t, u.low, p->third, third.low);
-    third.low =
-        math_fma(out, t, math_mul(out, t, u.high, u.high), far_terms(out, t, u.high), third.low);
+    struct ptx_operand far = far_terms(out, t, u.high);
+    third.low = math_fma(out, t, math_mul(out, t, u.high, u.high), far, third.low);
     struct pair more = product_of(out, t, s.high, third.high);
     more.low = math_fma(out, t, s.high, third.low, more.low);
     more.low = math_fma(out, t, s.low, third.high, more.low);

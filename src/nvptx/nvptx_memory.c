@@ -394,9 +394,9 @@ static void copy_async(struct nvptx *n, const struct thread_operation *op)
         {"cp.async.ca.shared.global.L2::cache_hint", "cp.async.cg.shared.global.L2::cache_hint"}};
     const struct thread_operand *o = op->operands.data;
     const bool has_policy = op->operands.count > 6;
-    struct ptx_operand all[5] = {nvptx_element(n, &o[0]),
-                                 addressed(n, &o[1], thread_element_bytes(o[0].object)),
-                                 ptx_int(o[4].integer)};
+    struct ptx_operand all[5] = {nvptx_element(n, &o[0])};
+    all[1] = addressed(n, &o[1], thread_element_bytes(o[0].object));
+    all[2] = ptx_int(o[4].integer);
     size_t count = 3;
     if (o[5].kind == THREAD_VALUE)
         all[count++] = ptx_not(nvptx_scalar(n, &o[5], DT_BOOL));

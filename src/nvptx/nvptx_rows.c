@@ -53,16 +53,19 @@ void nvptx_print(struct nvptx *n, const struct thread_operation *op)
     switch (op->op) {
     case THREAD_CLAIM: claim(n, op); break;
     case THREAD_PRINT_SHOW: nvptx_print_show(&n->printer, nvptx_scalar(n, &o[0], DT_U64)); break;
-    case THREAD_PRINT_STORE:
-        nvptx_print_store(&n->printer, nvptx_scalar(n, &o[0], DT_U64), o[1].integer, op->types[0],
+    case THREAD_PRINT_STORE: {
+        const struct ptx_operand line = nvptx_scalar(n, &o[0], DT_U64);
+        nvptx_print_store(&n->printer, line, o[1].integer, op->types[0],
                           in_register(n, &o[2], op->types[0]));
         break;
+    }
     case THREAD_PRINT_FORMAT:
         nvptx_print_format(&n->printer, nvptx_scalar(n, &o[0], DT_U64), o[1].text);
         break;
-    default:
-        nvptx_set_result(n, MOD_B64, nvptx_registers_of(n, op->results.data[0])->word[0],
-                         emit(n, op));
+    default: {
+        const struct ptx_operand from = emit(n, op);
+        nvptx_set_result(n, MOD_B64, nvptx_registers_of(n, op->results.data[0])->word[0], from);
         break;
+    }
     }
 }
