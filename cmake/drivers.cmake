@@ -24,9 +24,9 @@ endfunction()
 file(GLOB driver_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/driver/*.c)
 stand_in(tilewright_cuda libcuda.so.1 ${PROJECT_SOURCE_DIR}/cmake/driver.map ${driver_sources})
 target_link_libraries(tilewright_cuda PRIVATE tilewright_internal)
-# The driver makes tensor maps of windows, which its simulator copies: its own copy of this file takes the place of the library's.
+# The driver makes tensor maps of windows, which its simulator copies: its own copies of these files take the place of the library's.
 target_sources(tilewright_cuda PRIVATE $<TARGET_OBJECTS:tilewright_windows>)
-add_library(tilewright_windows OBJECT ${PROJECT_SOURCE_DIR}/src/sim/sim_tensor.c)
+add_library(tilewright_windows OBJECT ${PROJECT_SOURCE_DIR}/src/sim/sim_bulk.c ${PROJECT_SOURCE_DIR}/src/sim/sim_tensor.c)
 target_include_directories(tilewright_windows PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(tilewright_windows PRIVATE SIM_WINDOWS)
 target_link_libraries(tilewright_windows PRIVATE tilewright_options)

@@ -56,7 +56,7 @@ list(APPEND library_sources ${run_sources})
 # nearly all the time of compiling, running or simulating a kernel are compiled for speed, with -O3 for the loops that gain by it.
 include(small)
 set(small_sources ${library_sources})
-set(sim_quick "sim/sim_(atomic|memory|mma_quads|race(_(access|base|shadow))?|warp|wgmma_multiply)")
+set(sim_quick "sim/sim_(atomic|memory|mma_quads|race(_(access|base|shadow))?|paths|warp|wgmma_multiply)")
 foreach(quick "base/(arena|real|real_trig|text)"
         "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache|row_blocks)"
         "facts/facts"

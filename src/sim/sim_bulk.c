@@ -26,6 +26,46 @@ static struct sim_bulk_groups *groups_of(struct sim_warp *w)
     return w->bulk_groups;
 }
 
+/* --- pieces --- */
+
+/* Gives the part of a row of `bytes` bytes, from byte `at` of the row on, that is inside: the
+ * row begins at element `start` of `extent` elements of `size` bytes. */
+static struct sim_piece inside(int64_t start, uint64_t extent, unsigned size, uint64_t at)
+{
+    int64_t first = start * (int64_t)size + (int64_t)at, end = (int64_t)(extent * size);
+    int64_t from = first < 0 ? 0 : first, to = first + BULK_PIECE < end ? first + BULK_PIECE : end;
+    if (to <= from)
+        return (struct sim_piece){0};
+    return (struct sim_piece){(uint64_t)from, (uint8_t)(from - first), (uint8_t)(to - from)};
+}
+
+struct sim_piece sim_bulk_piece(const struct sim_bulk *c, uint64_t i)
+{
+    const struct tensor_map *map = &c->map;
+    if (!c->tensor)
+        return (struct sim_piece){c->global + BULK_PIECE * i, 0, BULK_PIECE};
+    unsigned size = (unsigned)dtype_size(map->type);
+    uint64_t pieces = map->box[0] * size / BULK_PIECE, row = i / pieces;
+    struct sim_piece p = inside(c->start[0], map->extents[0], size, i % pieces * BULK_PIECE);
+    int64_t place[TENSOR_MAP_AXES];
+    bool windows = SIM_TAKES_WINDOWS && c->window.pixels;
+    if (windows)
+        sim_window_place(c, row, place);
+    for (int axis = 1; axis < map->rank; axis++) {
+        uint32_t count = tensor_map_count(map, axis);
+        int64_t at =
+            windows ? place[axis] : c->start[axis] + (int64_t)(row % count * map->steps[axis]);
+        row /= count;
+        if (at < 0 || (uint64_t)at >= map->extents[axis])
+            return (struct sim_piece){0};
+        p.address += (uint64_t)at * map->strides[axis];
+    }
+    if (!p.bytes)
+        return (struct sim_piece){0};
+    p.address += map->address;
+    return p;
+}
+
 /* --- landing --- */
 
 /* Up to 32 pieces of a copy. Lane j has the j-th piece of shared memory, whose elements are those
@@ -363,6 +403,7 @@ static bool wait(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 
 bool sim_choose_bulk(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)
 {
+    (void)d;
     switch ((int)ins->op) {
     case PTX_CP_ASYNC_BULK_COMMIT_GROUP: op->run = commit; return true;
     case PTX_CP_ASYNC_BULK_WAIT_GROUP:
@@ -370,6 +411,6 @@ bool sim_choose_bulk(struct sim_decoder *d, const struct ptx_instruction *ins, s
         op->imm = (int64_t)ins->operands[0].bits;
         op->small = ptx_has(ins, MOD_READ);
         return true;
-    default: return sim_choose_tensor(d, ins, op);
+    default: return false;
     }
 }

@@ -49,13 +49,17 @@ static inline uint64_t sim_bulk_place(const struct sim_bulk *c, uint64_t i)
     return c->tensor ? tensor_swizzled(c->map.swizzle, at) : at;
 }
 
+/* Only the driver (src/driver) makes maps of windows, so only its copies of sim_bulk.c and sim_tensor.c
+ * are compiled with SIM_WINDOWS, and run the mode im2col. */
+#ifdef SIM_WINDOWS
+enum { SIM_TAKES_WINDOWS = true };
+#else
+enum { SIM_TAKES_WINDOWS = false };
+#endif
 /* sim_window.c: gives the element of the array at which a pixel of a copy of windows begins. */
 void sim_window_place(const struct sim_bulk *c, uint64_t pixel, int64_t place[TENSOR_MAP_AXES]);
 
 /* Starts a copy, whose addresses were checked. Lands it unless copies land late. */
 bool sim_bulk_issue(struct sim_warp *w, struct sim_bulk *c);
-
-/* sim_tensor.c: the handlers of copies, by instruction. */
-sim_choose sim_choose_tensor;
 
 #endif

@@ -6,81 +6,14 @@
 
 #include <string.h>
 
-/* An item of a call's lists: a register, a constant, or memory of the frame. */
-struct passed {
-    uint32_t slot; /* SIM_NO_SLOT: memory */
-    int lane_bytes;
-    uint32_t at, bytes;
-};
-struct call {
-    const struct ptx_function *function; /* NULL: the address is in op->slot[0] */
-    sim_handler *builtin;                /* handler of a function that the machine provides */
-    struct passed *arguments, *results;
-    size_t argument_count, result_count;
-};
-
-static bool decode_list(struct sim_decoder *d, const struct ptx_operand *o, struct passed **list,
-                        size_t *count)
+static struct sim_passed as_passed(const struct sim_parameter *p)
 {
-    *count = o && o->kind == PTX_LIST ? o->count : 0;
-    *list = arena_array(sim_decoder_arena(d), struct passed, *count + 1);
-    for (size_t i = 0; i < *count; i++) {
-        const struct ptx_operand *e = &o->elements[i];
-        struct passed *p = &(*list)[i];
-        p->slot = SIM_NO_SLOT;
-        if (e->kind == PTX_SYMBOL && e->base == PTX_BASE_VARIABLE &&
-            sim_local_offset(d, e->variable, &p->at)) {
-            p->bytes = (uint32_t)ptx_variable_size(e->variable);
-            continue;
-        }
-        p->lane_bytes = sim_operand_bytes(d, e, MOD_B64);
-        p->slot = sim_slot_of(d, e, MOD_B64);
-        if (p->slot == SIM_NO_SLOT)
-            return false;
-    }
-    return true;
-}
-
-/* --- copying --- */
-
-static void read_passed(const struct sim_warp *w, const struct sim_frame *frame,
-                        const struct passed *p, int lane, uint8_t *bytes, size_t count)
-{
-    memset(bytes, 0, count);
-    if (p->slot == SIM_NO_SLOT) {
-        memcpy(bytes, sim_local(w, lane, frame->local_base + p->at),
-               count < p->bytes ? count : p->bytes);
-    } else if (p->lane_bytes) {
-        size_t wide = (size_t)p->lane_bytes;
-        memcpy(bytes, frame->file + p->slot + (size_t)lane * wide, count < wide ? count : wide);
-    } else {
-        bytes[0] = *sim_u32(frame->file, p->slot) >> lane & 1;
-    }
-}
-
-static void write_passed(const struct sim_warp *w, const struct sim_frame *frame,
-                         const struct passed *p, int lane, const uint8_t *bytes, size_t count)
-{
-    if (p->slot == SIM_NO_SLOT) {
-        memcpy(sim_local(w, lane, frame->local_base + p->at), bytes,
-               count < p->bytes ? count : p->bytes);
-    } else if (p->lane_bytes) {
-        size_t wide = (size_t)p->lane_bytes;
-        memcpy(frame->file + p->slot + (size_t)lane * wide, bytes, count < wide ? count : wide);
-    } else {
-        uint32_t *word = sim_u32(frame->file, p->slot), bit = UINT32_C(1) << lane;
-        *word = bytes[0] ? *word | bit : *word & ~bit;
-    }
-}
-
-static struct passed as_passed(const struct sim_parameter *p)
-{
-    return (struct passed){p->slot, p->lane_bytes, p->at, p->bytes};
+    return (struct sim_passed){p->slot, p->lane_bytes, p->at, p->bytes};
 }
 
 static void copy_lanes(const struct sim_warp *w, const struct sim_frame *from,
-                       const struct passed *source, const struct sim_frame *to,
-                       const struct passed *target, uint32_t mask)
+                       const struct sim_passed *source, const struct sim_frame *to,
+                       const struct sim_passed *target, uint32_t mask)
 {
     uint8_t small[16];
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
@@ -91,8 +24,8 @@ static void copy_lanes(const struct sim_warp *w, const struct sim_frame *from,
                    source->bytes < target->bytes ? source->bytes : target->bytes);
             continue;
         }
-        read_passed(w, from, source, lane, small, sizeof small);
-        write_passed(w, to, target, lane, small, sizeof small);
+        sim_read_passed(w, from, source, lane, small, sizeof small);
+        sim_write_passed(w, to, target, lane, small, sizeof small);
     }
 }
 
@@ -100,8 +33,8 @@ static void copy_lanes(const struct sim_warp *w, const struct sim_frame *from,
  * `source` in the memory of `from`; source NULL: from elsewhere. */
 static bool tell_written(struct sim_warp *w, const struct sim_op *op,
                          const struct sim_frame *caller, const struct sim_frame *frame,
-                         const struct passed *p, const struct sim_frame *from,
-                         const struct passed *source, uint32_t mask)
+                         const struct sim_passed *p, const struct sim_frame *from,
+                         const struct sim_passed *source, uint32_t mask)
 {
     uint64_t across[SIM_LANES];
     if (!w->watched || p->slot != SIM_NO_SLOT || !p->bytes)
@@ -140,7 +73,7 @@ enum { MOST_DEPTH = 16384, MOST_STACKS = 1 << 30 };
 static bool enter(struct sim_warp *w, const struct sim_op *op, const struct ptx_function *f,
                   uint32_t mask)
 {
-    const struct call *call = op->data;
+    const struct sim_call *call = op->data;
     struct sim_code *code = sim_code_of(w->sim, f);
     struct sim_frame *parent = w->frame;
     if (!code)
@@ -159,7 +92,7 @@ static bool enter(struct sim_warp *w, const struct sim_op *op, const struct ptx_
     struct sim_frame *frame = frame_for(w, code, parent, op);
     frame->lanes |= mask;
     for (size_t i = 0; i < call->argument_count; i++) {
-        struct passed target = as_passed(&code->parameters[i]);
+        struct sim_passed target = as_passed(&code->parameters[i]);
         if (!tell_written(w, op, parent, frame, &target, parent, &call->arguments[i], mask))
             return false;
         copy_lanes(w, parent, &call->arguments[i], frame, &target, mask);
@@ -170,7 +103,7 @@ static bool enter(struct sim_warp *w, const struct sim_op *op, const struct ptx_
 
 static bool call_direct(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    const struct call *call = op->data;
+    const struct sim_call *call = op->data;
     return enter(w, op, call->function, mask);
 }
 
@@ -197,9 +130,9 @@ static bool call_indirect(struct sim_warp *w, const struct sim_op *op, uint32_t 
 bool sim_return(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     struct sim_frame *frame = w->frame, *parent = frame->parent;
-    const struct call *call = frame->call->data;
+    const struct sim_call *call = frame->call->data;
     for (size_t i = 0; i < call->result_count; i++) {
-        struct passed source = as_passed(&frame->code->results[i]);
+        struct sim_passed source = as_passed(&frame->code->results[i]);
         if (!tell_written(w, frame->call, parent, parent, &call->results[i], frame, &source, mask))
             return false;
         copy_lanes(w, frame, &source, parent, &call->results[i], mask);
@@ -212,31 +145,9 @@ bool sim_return(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     return false;
 }
 
-/* --- for functions of the machine's own --- */
-
-size_t sim_argument_count(const struct sim_op *op)
-{
-    return ((const struct call *)op->data)->argument_count;
-}
-
-uint64_t sim_argument(const struct sim_warp *w, const struct sim_op *op, size_t n, int lane)
-{
-    const struct call *call = op->data;
-    uint64_t value = 0;
-    read_passed(w, w->frame, &call->arguments[n], lane, (uint8_t *)&value, sizeof value);
-    return value;
-}
-
-void sim_give_result(struct sim_warp *w, const struct sim_op *op, int lane, uint64_t value)
-{
-    const struct call *call = op->data;
-    if (call->result_count)
-        write_passed(w, w->frame, &call->results[0], lane, (const uint8_t *)&value, sizeof value);
-}
-
 static bool call_builtin(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    const struct call *call = op->data;
+    const struct sim_call *call = op->data;
     if (call->result_count &&
         !tell_written(w, op, w->frame, w->frame, &call->results[0], NULL, NULL, mask))
         return false;
@@ -246,10 +157,11 @@ static bool call_builtin(struct sim_warp *w, const struct sim_op *op, uint32_t m
 bool sim_choose_call(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)
 {
     const struct ptx_operand *o = ins->operands;
-    struct call *call = arena_new(sim_decoder_arena(d), struct call);
+    struct sim_call *call = arena_new(sim_decoder_arena(d), struct sim_call);
     op->data = call;
-    if (ins->operand_count < 3 || !decode_list(d, &o[0], &call->results, &call->result_count) ||
-        !decode_list(d, &o[2], &call->arguments, &call->argument_count))
+    if (ins->operand_count < 3 ||
+        !sim_decode_passed(d, &o[0], &call->results, &call->result_count) ||
+        !sim_decode_passed(d, &o[2], &call->arguments, &call->argument_count))
         return false;
     if (o[1].kind == PTX_REGISTER) {
         op->slot[0] = sim_slot_of(d, &o[1], MOD_B64);

@@ -7,19 +7,6 @@
 
 #include <string.h>
 
-struct sim_block *sim_cluster_block(struct sim_block *b, uint32_t rank)
-{
-    return rank < (uint32_t)b->cluster->count ? b->cluster->block[rank] : NULL;
-}
-
-struct sim_block *sim_shared_block(const struct sim_warp *w, uint64_t address)
-{
-    uint64_t rank = sim_offset_of(address) >> SIM_RANK_AT;
-    if (!rank)
-        return w->block;
-    return w->block->cluster->count > 1 ? sim_cluster_block(w->block, (uint32_t)rank - 1) : NULL;
-}
-
 /* --- mapa, getctarank --- */
 
 /* The operands. op->small: generic addresses; op->slot[2]: the rank, SIM_NO_SLOT for getctarank. */

@@ -32,7 +32,7 @@ static sim_choose *const families[][2] = {
     TWICE(access), TWICE(integer), TWICE(float), TWICE(move),     TWICE(compare), ONCE(convert),
     TWICE(bits),   ONCE(half),     ONCE(approx), TWICE(lanes),    TWICE(mma),     ONCE(matrix),
     ONCE(control), ONCE(barrier),  ONCE(atomic), ONCE(async),     ONCE(mbarrier), ONCE(mma_quads),
-    ONCE(stack),   ONCE(bulk),     ONCE(wgmma),  ONCE(registers), ONCE(cluster),
+    ONCE(stack),   ONCE(bulk),     ONCE(wgmma),  ONCE(registers), ONCE(cluster),  ONCE(tensor),
 };
 
 static bool machine_is_v3(void)

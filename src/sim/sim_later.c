@@ -78,6 +78,18 @@ struct sim_later {
 
 /* --- on the second thread --- */
 
+bool sim_notify_block(const struct sim *sim, const struct sim_block_event *event, bool begins,
+                      bool later)
+{
+    for (struct sim_observer *o = sim->observers; o; o = o->next) {
+        bool (*tell)(void *, const struct sim_block_event *) =
+            begins ? o->block_begins : o->block_ends;
+        if (o->later == later && tell && !tell(o->user, event))
+            return false;
+    }
+    return true;
+}
+
 static bool hears(const struct sim_observer *o, int64_t block)
 {
     return !o->only || *o->only < 0 || *o->only == block;

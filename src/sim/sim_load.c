@@ -1,18 +1,10 @@
-/* Loading: variables get memory, functions get numbers, and each kernel gets a layout of the
- * variables that it reaches.
+/* Loading: variables get memory, functions get numbers.
  *
  * Global and constant variables are allocations of their own, so an access beyond the end of one
- * is found. Shared variables are laid out for each kernel that reaches them: first the system's
- * reserved part if the kernel asks for it, then static ones, then all those of unknown size at
- * one place, the start of the dynamic shared memory. */
+ * is found. */
 #include "sim/sim_machine.h"
 
 #include <string.h>
-
-static bool is_shared(const struct ptx_variable *v)
-{
-    return v->space == MOD_SHARED || v->space == MOD_SHARED_CTA || v->space == MOD_SHARED_CLUSTER;
-}
 
 uint64_t sim_function_address(struct sim *sim, const struct ptx_function *f)
 {
@@ -71,7 +63,7 @@ static bool shared_address(const struct sim_program *p, const struct ptx_variabl
 static bool address_of(struct sim *sim, const struct ptx_variable *v, bool generic,
                        uint64_t *address)
 {
-    if (is_shared(v)) {
+    if (sim_is_shared(v)) {
         if (!shared_address(sim->program, v, address))
             return false;
         if (generic)
@@ -117,12 +109,6 @@ bool sim_variable(struct sim *sim, const struct ptx_variable *v, uint64_t *addre
     return (v->space == MOD_GLOBAL || v->space == MOD_CONST) && sim_locate(sim, v, true, address);
 }
 
-static bool is_elsewhere(const struct ptx_variable *v)
-{
-    return (v->space == MOD_GLOBAL || v->space == MOD_CONST) &&
-           (v->linkage == PTX_EXTERN || !ptx_variable_size(v));
-}
-
 bool sim_load(struct sim *sim, const struct ptx_module *module, const struct source *source,
               struct diag *diag)
 {
@@ -136,7 +122,7 @@ bool sim_load(struct sim *sim, const struct ptx_module *module, const struct sou
         if (v->space != MOD_GLOBAL && v->space != MOD_CONST)
             continue;
         uint64_t address;
-        if (is_elsewhere(v)) /* refused when a kernel that reaches it is launched */
+        if (sim_is_elsewhere(v)) /* refused when a kernel that reaches it is launched */
             continue;
         arena_poll(sim->arena);
         if (!global_address(sim, v, &address)) {
@@ -146,42 +132,6 @@ bool sim_load(struct sim *sim, const struct ptx_module *module, const struct sou
     }
     fill_variables(sim);
     return true;
-}
-
-/* --- kernels --- */
-
-static void add_shared(struct sim *sim, struct sim_program *p, const struct ptx_variable *v,
-                       uint64_t offset)
-{
-    bool added;
-    vec_push(sim->arena, &p->shared, ((struct sim_shared){v, offset}));
-    number_map_entry(sim->arena, &p->shared_at, (uintptr_t)v, &added)->value = offset;
-}
-
-static void lay_out_shared(struct sim *sim, struct sim_program *p, const struct ptx_reach *r)
-{
-    p->reserved_shared = r->reserved ? SIM_RESERVED_BYTES : 0;
-    uint64_t at = p->reserved_shared, alignment = 16;
-    for (size_t i = 0; i < r->variables.count; i++) {
-        const struct ptx_variable *v = r->variables.data[i];
-        uint64_t size = ptx_variable_size(v), to = ptx_variable_alignment(v);
-        if (!is_shared(v))
-            continue;
-        if (!size || v->linkage == PTX_EXTERN) {
-            alignment = to > alignment ? to : alignment;
-            continue;
-        }
-        at = (at + to - 1) / to * to;
-        add_shared(sim, p, v, at);
-        at += size;
-    }
-    p->static_shared = at - p->reserved_shared;
-    p->dynamic_at = (at + alignment - 1) / alignment * alignment;
-    for (size_t i = 0; i < r->variables.count; i++) {
-        const struct ptx_variable *v = r->variables.data[i];
-        if (is_shared(v) && (!ptx_variable_size(v) || v->linkage == PTX_EXTERN))
-            add_shared(sim, p, v, p->dynamic_at);
-    }
 }
 
 uint64_t sim_layout(const struct ptx_signature *signature, uint32_t *at)
@@ -196,27 +146,4 @@ uint64_t sim_layout(const struct ptx_signature *signature, uint32_t *at)
         end += ptx_variable_size(v);
     }
     return end;
-}
-
-struct sim_program *sim_program_of(struct sim *sim, const struct ptx_function *kernel, int target)
-{
-    for (struct sim_program *p = sim->programs; p; p = p->next)
-        if (p->kernel == kernel && p->target == target)
-            return p;
-    struct sim_program *p = arena_new(sim->arena, struct sim_program);
-    struct ptx_reach r = {.arena = sim->arena, .module = sim->module};
-    ptx_reach(&r, kernel);
-    lay_out_shared(sim, p, &r);
-    p->reached = r.seen;
-    for (size_t i = 0; i < r.variables.count; i++)
-        if (is_elsewhere(r.variables.data[i]))
-            p->elsewhere = r.variables.data[i];
-    p->kernel = kernel;
-    p->target = target;
-    p->parameter_bytes = sim_layout(&kernel->signature, NULL);
-    p->next = sim->programs;
-    sim->programs = p;
-    sim->program = p;
-    p->kernel_code = sim_code_of(sim, kernel);
-    return p;
 }

@@ -155,6 +155,16 @@ void sim_place_locals(struct sim_decoder *d);
 /* Returns a function's code; NULL: the function has no body. */
 struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f);
 struct sim_program *sim_program_of(struct sim *sim, const struct ptx_function *kernel, int target);
+/* Is it in shared memory? Is it to be defined in another module? */
+static inline bool sim_is_shared(const struct ptx_variable *v)
+{
+    return v->space == MOD_SHARED || v->space == MOD_SHARED_CTA || v->space == MOD_SHARED_CLUSTER;
+}
+static inline bool sim_is_elsewhere(const struct ptx_variable *v)
+{
+    return (v->space == MOD_GLOBAL || v->space == MOD_CONST) &&
+           (v->linkage == PTX_EXTERN || !ptx_variable_size(v));
+}
 /* Returns the bytes of the parameters, and puts the offset of each into `at`, which may be NULL. */
 uint64_t sim_layout(const struct ptx_signature *signature, uint32_t *at);
 /* Gives the address of a variable in its space, or the generic address. Returns false if it has
@@ -304,8 +314,26 @@ struct sim {
     uint8_t nowhere[256]; /* memory for accesses whose fault an observer let pass */
 };
 
-uint32_t sim_random(struct sim *sim, uint32_t below);
+/* xorshift64*; the seed is never 0 */
+static inline uint32_t sim_random(struct sim *sim, uint32_t below)
+{
+    uint64_t x = sim->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    sim->random = x;
+    return (uint32_t)(((x * UINT64_C(0x2545F4914F6CDD1D)) >> 32) * below >> 32);
+}
 
+/* sim_paths.c */
+/* Moves `mask` from the current path to a path of its own, at `to`; the other lanes go to
+ * `rest`. */
+void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
+                  const struct sim_op *to);
+/* Makes the lanes of mask wait at op, until their path's `wait` is SIM_WAIT_NOTHING again. Returns
+ * false. */
+bool sim_wait_here(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                   enum sim_pending what);
 /* sim_warp.c */
 /* Tells observers how often ops were executed, and clears the counts. */
 void sim_notify_executed(struct sim *sim);
@@ -321,14 +349,6 @@ enum sim_pause {
 };
 enum sim_pause sim_warp_run(struct sim_warp *w);
 bool sim_warp_can_run(const struct sim_warp *w);
-/* Moves `mask` from the current path to a path of its own, at `to`; the other lanes go to
- * `rest`. */
-void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
-                  const struct sim_op *to);
-/* Makes the lanes of mask wait at op, until their path's `wait` is SIM_WAIT_NOTHING again. Returns
- * false. */
-bool sim_wait_here(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
-                   enum sim_pending what);
 /* Exits the lanes of the path's mask. */
 bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 struct sim_frame *sim_frame_new(struct sim_warp *w, struct sim_code *code, struct sim_frame *parent,
@@ -392,15 +412,25 @@ void sim_registers_begin(struct sim_block *b, const struct ptx_function *kernel)
 /* Prints that a warp waits for registers. */
 void sim_describe_registers(struct text *out, const struct sim_warp *w, const struct sim_op *op);
 
-/* sim_cluster.c: an address in shared memory may have, from bit SIM_RANK_AT on, 1 + the rank of a
+/* An address in shared memory may have, from bit SIM_RANK_AT on, 1 + the rank of a
  * block of the cluster; 0 there is the thread's own block. */
 enum { SIM_RANK_AT = 24 };
 /* Returns the block with a rank in the cluster of b; NULL: there is none, or it has ended. */
-struct sim_block *sim_cluster_block(struct sim_block *b, uint32_t rank);
+static inline struct sim_block *sim_cluster_block(struct sim_block *b, uint32_t rank)
+{
+    return rank < (uint32_t)b->cluster->count ? b->cluster->block[rank] : NULL;
+}
 #define SIM_NO_PEER "the cluster has no block %d: its last one is %d"
 #define SIM_PEER_ENDED "block %d of the cluster has ended, and this uses its memory"
 /* Returns the block whose shared memory an address names, generic or not; NULL: there is none. */
-struct sim_block *sim_shared_block(const struct sim_warp *w, uint64_t address);
+static inline struct sim_block *sim_shared_block(const struct sim_warp *w, uint64_t address)
+{
+    uint64_t rank = sim_offset_of(address) >> SIM_RANK_AT;
+    if (!rank)
+        return w->block;
+    return w->block->cluster->count > 1 ? sim_cluster_block(w->block, (uint32_t)rank - 1) : NULL;
+}
+/* sim_cluster.c */
 /* Handles mapa and getctarank. op->small: generic addresses; op->slot[2]: the rank, SIM_NO_SLOT
  * for getctarank. */
 sim_handler sim_in_cluster;
@@ -433,24 +463,46 @@ uint8_t *sim_resolve(struct sim_warp *w, int lane, uint8_t window, uint64_t addr
 /* Returns the '\0'-terminated text at a generic address; NULL: none. */
 const char *sim_text_at(struct sim_warp *w, int lane, uint64_t address);
 
-/* sim_call.c */
-sim_choose sim_choose_call;
-sim_handler sim_return;
+/* An item of a call's lists: a register, a constant, or memory of the frame. */
+struct sim_passed {
+    uint32_t slot; /* SIM_NO_SLOT: memory */
+    int lane_bytes;
+    uint32_t at, bytes;
+};
+struct sim_call {
+    const struct ptx_function *function; /* NULL: the address is in op->slot[0] */
+    sim_handler *builtin;                /* handler of a function that the machine provides */
+    struct sim_passed *arguments, *results;
+    size_t argument_count, result_count;
+};
+
+/* sim_passed.c */
+bool sim_decode_passed(struct sim_decoder *d, const struct ptx_operand *o, struct sim_passed **list,
+                       size_t *count);
+void sim_read_passed(const struct sim_warp *w, const struct sim_frame *frame,
+                     const struct sim_passed *p, int lane, uint8_t *bytes, size_t count);
+void sim_write_passed(const struct sim_warp *w, const struct sim_frame *frame,
+                      const struct sim_passed *p, int lane, const uint8_t *bytes, size_t count);
 /* Return the n-th argument of a call (op->data) for a lane, and set the lane's result. */
 uint64_t sim_argument(const struct sim_warp *w, const struct sim_op *op, size_t n, int lane);
 void sim_give_result(struct sim_warp *w, const struct sim_op *op, int lane, uint64_t value);
 size_t sim_argument_count(const struct sim_op *op);
+
+/* sim_call.c */
+sim_choose sim_choose_call;
+sim_handler sim_return;
 /* sim_builtin.c: returns the handler of a function that the machine provides: vprintf, malloc,
  * free, __assertfail. NULL: not one of them. */
 sim_handler *sim_builtin(const char *name);
 
 /* sim_schedule.c: runs all blocks of the grid. */
 void sim_run_blocks(struct sim *sim);
+
+/* sim_later.c */
 /* Tells the observers whose `later` is as given. */
 bool sim_notify_block(const struct sim *sim, const struct sim_block_event *event, bool begins,
                       bool later);
-
-/* sim_later.c: starts the second thread if the launch has run for long. */
+/* Starts the second thread if the launch has run for long. */
 void sim_later_begin(struct sim *sim);
 /* A whole warp's access, as in a sparse event. */
 struct sim_row {

@@ -109,7 +109,7 @@ sim_choose sim_choose_integer, sim_choose_bits, sim_choose_float, sim_choose_hal
     sim_choose_convert, sim_choose_compare, sim_choose_approx, sim_choose_move, sim_choose_access,
     sim_choose_atomic, sim_choose_lanes, sim_choose_control, sim_choose_barrier, sim_choose_async,
     sim_choose_matrix, sim_choose_mma, sim_choose_mma_quads, sim_choose_mbarrier, sim_choose_stack,
-    sim_choose_bulk, sim_choose_wgmma, sim_choose_registers, sim_choose_cluster;
+    sim_choose_bulk, sim_choose_tensor, sim_choose_wgmma, sim_choose_registers, sim_choose_cluster;
 
 /* --- memory --- */
 

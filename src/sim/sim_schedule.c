@@ -50,18 +50,6 @@ static struct sim_block *new_block(struct sim *sim)
     return b;
 }
 
-bool sim_notify_block(const struct sim *sim, const struct sim_block_event *event, bool begins,
-                      bool later)
-{
-    for (struct sim_observer *o = sim->observers; o; o = o->next) {
-        bool (*tell)(void *, const struct sim_block_event *) =
-            begins ? o->block_begins : o->block_ends;
-        if (o->later == later && tell && !tell(o->user, event))
-            return false;
-    }
-    return true;
-}
-
 static void tell_block(struct sim *sim, const struct sim_block *b, bool begins)
 {
     if (b->unchosen)

@@ -1,20 +1,12 @@
 /* cp.async.bulk and cp.async.bulk.tensor: PTX ISA, data-movement-and-conversion-instructions-
  * bulk-copy and -tensor-copy. Each lane that executes the instruction issues a copy.
  *
- * Not simulated: the im2col modes of sm_100, gather4 and scatter4, reductions (cp.reduce), .cp_mask.
- * Only the driver (src/driver) makes maps of windows, so only its copy of this file is compiled with
- * SIM_WINDOWS, and runs the mode im2col. */
+ * Not simulated: the im2col modes of sm_100, gather4 and scatter4, reductions (cp.reduce), .cp_mask. */
 #include "ptx/ptx_choose.h"
 #include "sim/sim_bulk.h"
 #include "sim/sim_mbarrier.h"
 
 #include <string.h>
-
-#ifdef SIM_WINDOWS
-enum { WINDOWS = true };
-#else
-enum { WINDOWS = false };
-#endif
 
 /* An instruction's operands. The op has the address in shared memory. */
 struct copied {
@@ -31,46 +23,6 @@ struct copied {
      * mbarrier. */
     struct sim_op other, mbarrier;
 };
-
-/* --- pieces --- */
-
-/* Gives the part of a row of `bytes` bytes, from byte `at` of the row on, that is inside: the
- * row begins at element `start` of `extent` elements of `size` bytes. */
-static struct sim_piece inside(int64_t start, uint64_t extent, unsigned size, uint64_t at)
-{
-    int64_t first = start * (int64_t)size + (int64_t)at, end = (int64_t)(extent * size);
-    int64_t from = first < 0 ? 0 : first, to = first + BULK_PIECE < end ? first + BULK_PIECE : end;
-    if (to <= from)
-        return (struct sim_piece){0};
-    return (struct sim_piece){(uint64_t)from, (uint8_t)(from - first), (uint8_t)(to - from)};
-}
-
-struct sim_piece sim_bulk_piece(const struct sim_bulk *c, uint64_t i)
-{
-    const struct tensor_map *map = &c->map;
-    if (!c->tensor)
-        return (struct sim_piece){c->global + BULK_PIECE * i, 0, BULK_PIECE};
-    unsigned size = (unsigned)dtype_size(map->type);
-    uint64_t pieces = map->box[0] * size / BULK_PIECE, row = i / pieces;
-    struct sim_piece p = inside(c->start[0], map->extents[0], size, i % pieces * BULK_PIECE);
-    int64_t place[TENSOR_MAP_AXES];
-    bool windows = WINDOWS && c->window.pixels;
-    if (windows)
-        sim_window_place(c, row, place);
-    for (int axis = 1; axis < map->rank; axis++) {
-        uint32_t count = tensor_map_count(map, axis);
-        int64_t at =
-            windows ? place[axis] : c->start[axis] + (int64_t)(row % count * map->steps[axis]);
-        row /= count;
-        if (at < 0 || (uint64_t)at >= map->extents[axis])
-            return (struct sim_piece){0};
-        p.address += (uint64_t)at * map->strides[axis];
-    }
-    if (!p.bytes)
-        return (struct sim_piece){0};
-    p.address += map->address;
-    return p;
-}
 
 /* --- addresses --- */
 
@@ -123,7 +75,7 @@ static bool reach_box(struct sim_warp *w, const struct sim_op *op, const struct 
     const struct tensor_map *map = &c->map;
     unsigned size = (unsigned)dtype_size(map->type);
     uint64_t ends[2] = {map->address, map->address};
-    if (WINDOWS && c->window.pixels)
+    if (SIM_TAKES_WINDOWS && c->window.pixels)
         return reach_pieces(w, op, c, good);
     *good = true;
     for (int axis = 0; axis < map->rank; axis++) {
@@ -205,7 +157,7 @@ static bool read_map(struct sim_warp *w, const struct sim_op *op, const struct c
             "the copy begins at element %lld of the innermost axis, whose elements take "
             "%u bytes: it must begin at a multiple of %d bytes",
             (long long)c->start[0], (unsigned)dtype_size(c->map.type), BULK_PIECE);
-    return !WINDOWS || read_window(w, op, s, lane, bytes, c);
+    return !SIM_TAKES_WINDOWS || read_window(w, op, s, lane, bytes, c);
 }
 
 /* --- issuing --- */
@@ -358,7 +310,7 @@ static bool is_done(const struct ptx_instruction *ins)
     static const uint16_t others[] = {MOD_IM2COL,       MOD_IM2COL_NO_OFFS, MOD_IM2COL_W,
                                       MOD_IM2COL_W_128, MOD_TILE_GATHER4,   MOD_TILE_SCATTER4,
                                       MOD_CP_MASK,      MOD_CTA_GROUP_1,    MOD_CTA_GROUP_2};
-    for (size_t i = WINDOWS ? 2 : 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = SIM_TAKES_WINDOWS ? 2 : 0; i < sizeof others / sizeof *others; i++)
         if (ptx_has(ins, (enum ptx_mod)others[i]))
             return false;
     return true;
@@ -384,7 +336,7 @@ static bool choose_copy(struct sim_decoder *d, const struct ptx_instruction *ins
         return false;
     if (!s->tensor && (s->bytes = sim_slot_of(d, &o[2], MOD_U32)) == SIM_NO_SLOT)
         return false;
-    if (WINDOWS) {
+    if (SIM_TAKES_WINDOWS) {
         s->windows = ptx_has(ins, MOD_IM2COL) || ptx_has(ins, MOD_IM2COL_NO_OFFS);
         if (ptx_has(ins, MOD_IM2COL) && !choose_offsets(d, &o[next++], s))
             return false;
