@@ -1,9 +1,11 @@
 /* Elements of views, of shared arrays and of a thread's own arrays, which one thread reads and writes for itself.
  *
- * An index is computed in the program's type and then widened by the operation `index`: no operation that makes an index
- * may wrap (the language's rule for subscripts), so thread_reach may compute it in 64 bits from the start. A thread's own
- * array is as many variables as it has elements: its indices are constants once loops are unrolled; others are
- * compared with those of each element. A large array, or one of more than a few elements with other indices, is in local memory. */
+ * An index is computed in the program's type. An i32 is then widened by the operation `index`: no operation that makes an index
+ * may wrap (the language's rule for subscripts), so thread_reach may compute it in 64 bits from the start. A u32 is converted as
+ * it is, because hashes and rings wrap on purpose. A thread's own array is as many variables as it has elements: its indices
+ * are constants once loops are unrolled; others are compared with those of each element. A large array, or one of more than a
+ * few elements with other indices, is in local memory.
+ */
 #include "emit/emit_fragment.h"
 #include "plan/plan_limits.h"
 #include "tile/own_arrays.h"
@@ -21,7 +23,7 @@ static struct scalar plus(struct emit *m, enum dtype t, struct scalar a, struct 
 /* Returns an integer as an i64 that is an index. */
 static struct scalar index_of(struct emit *m, struct scalar v)
 {
-    if (v.dtype == DT_I64 || v.o.kind != THREAD_VALUE)
+    if (v.dtype == DT_I64 || v.dtype == DT_U32 || v.o.kind != THREAD_VALUE)
         return emit_as(m, v, DT_I64);
     return (struct scalar){thread_use(THREAD_ADD_OP(&m->b, THREAD_INDEX, DT_I64, v.dtype, v.o)),
                            DT_I64};

@@ -618,43 +618,6 @@ static void reach(struct reaching *g, struct frame *f, struct thread_operation *
 
 /* --- regions --- */
 
-/* Returns whether the condition compares the value. */
-static bool compares(const struct reaching *g, const struct thread_operand *condition,
-                     const struct thread_value *v, int depth)
-{
-    const struct thread_operation *op =
-        condition->value ? g->info.data[condition->value->number].definition : NULL;
-    bool found = false;
-    for (size_t i = 0; op && depth > 0 && i < op->operands.count; i++)
-        found |=
-            op->operands.data[i].value == v || compares(g, &op->operands.data[i], v, depth - 1);
-    return found;
-}
-
-/* Returns whether a test of the loop compares the value. */
-static bool is_tested(const struct reaching *g, const struct thread_region *r,
-                      const struct thread_value *v)
-{
-    enum { MOST_DEPTH = 3 };
-    for (size_t i = 0; i < r->operations.count; i++)
-        if (r->operations.data[i]->op == THREAD_BREAK_IF &&
-            compares(g, &r->operations.data[i]->operands.data[0], v, MOST_DEPTH))
-            return true;
-    return false;
-}
-
-/* Returns whether a u32 grows by the step without wrapping. A step of 2^31 and more, a constant, becomes negative. Only a counter that a
- * test bounds is certain not to wrap, and only with a step that is known. */
-static bool grows_unsigned(const struct reaching *g, const struct thread_region *r,
-                           const struct thread_value *v, struct sum *step)
-{
-    if (step->count > 1 || (step->count == 1 && step->term[0].count > 0))
-        return false;
-    if (step->count == 1)
-        step->term[0].factor = (int32_t)(uint32_t)step->term[0].factor;
-    return is_tested(g, r, v);
-}
-
 static void find_inductions(struct reaching *g, struct frame *f)
 {
     const struct thread_operation *last = thread_only_continue(f->loop);
@@ -673,10 +636,7 @@ static void find_inductions(struct reaching *g, struct frame *f)
         n->first = sum_of(g, &f->loop->operands.data[i], false, words, 0);
         thread_sum_add_scaled(step, sum_of(g, &last->operands.data[i], false, words, 0), 1);
         thread_sum_add_leaf(step, v, -1);
-        n->step = step->failed || n->first->failed || varies(g, f, step) ||
-                          (v->type.dtype == DT_U32 && !grows_unsigned(g, r, v, step))
-                      ? NULL
-                      : step;
+        n->step = step->failed || n->first->failed || varies(g, f, step) ? NULL : step;
     }
 }
 
