@@ -417,7 +417,7 @@ static uint64_t operands_of(const struct ptx_function *f, const struct ptx_instr
         if (o->kind == PTX_REGISTER && ptx_register_type(f, o->reg) == MOD_PRED)
             own |= PREDICATE;
         else if (o->kind == PTX_VECTOR)
-            own |= o->count << COUNT;
+            own |= (uint32_t)o->count << COUNT;
         else if (o->kind != PTX_REGISTER && o->kind != PTX_ADDRESS && o->kind != PTX_FLOAT)
             return 0;
         all = all << EACH | own;
