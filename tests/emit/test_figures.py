@@ -6,8 +6,8 @@
 Without names: the kernels of FOLDERS and FILES, each at two sizes that its claims allow, a multiple of 16 and another one. figures.csv has the warp
 instructions, the wavefronts of shared memory and the sectors of global memory of each run; the bytes of shared memory of a block; the instructions of
 the main loop, which is the loop with the fewest instructions for each product; and the bytes that ptxas spills, where it is of the version of the table.
-No figure may grow. A figure that has fallen must be blessed, so that it cannot grow again unseen; --bless writes the table. ptxas has nothing to say about
-the PTX. On the values: the tests of the kernels, of tests/parity and of random programs compare them with the CPU engine's.
+No figure may grow. A figure that has fallen must be blessed, so that it cannot grow again unseen; --bless writes the table, with names their rows. ptxas
+has nothing to say about the PTX. On the values: the tests of the kernels, of tests/parity and of random programs compare them with the CPU engine's.
 """
 import concurrent.futures
 import csv
@@ -208,8 +208,12 @@ def main():
         results = list(pool.map(lambda name: measure(tool, name, folder), names))
     rows, faults = [row for found, _ in results for row in found], [x for _, found in results for x in found]
     if bless and not faults:
-        write(rows, {key: row["spills"] for key, row in before.items()})
-        print(f"wrote {len(rows)} rows")
+        spills = {key: row["spills"] for key, row in before.items()}
+        asked = {row["kernel"] for row in rows}
+        others = [row for row in before.values() if sys.argv[3:] and row["kernel"] not in asked]
+        place = {path: i for i, path in enumerate(files())}
+        write(sorted(others + rows, key=lambda row: place[row["kernel"].split(":")[0]]), spills)
+        print(f"wrote {len(others + rows)} rows")
         return
     faults += [x for row in rows for x in judge(row, before.get((row["kernel"], row["values"])), VERSION in version)]
     print(f"{len(rows)} runs of {len(names)} kernels")
