@@ -49,19 +49,26 @@ static struct splitting splitting_of(enum dtype type, bool zeros)
     return (struct splitting){1, 0, 0, 0, FLT_MAX, 255};
 }
 
-static INLINED __m512 load_scales(const void *from, enum dtype type, size_t at)
+enum { VECTORS = CACHE_LINE / 16 };
+
+/* Loads the scales of a line from column j on. */
+static INLINED void load_scales(__m512 scale[VECTORS], const void *from, enum dtype type, size_t j)
 {
+    const __m256i *const halves = (const void *)((const uint16_t *)from + j);
     if (type == DT_F32)
-        return _mm512_loadu_ps((const float *)from + at);
-    const __m256i some = _mm256_loadu_si256((const void *)((const uint16_t *)from + at));
-    if (type == DT_F16)
-        return _mm512_cvtph_ps(some);
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(some), 16));
+        UNROLLED for (int v = 0; v < VECTORS; v++) scale[v] =
+            _mm512_loadu_ps((const float *)from + j + 16 * v);
+    else if (type == DT_F16)
+        UNROLLED for (int v = 0; v < VECTORS; v++) scale[v] =
+            _mm512_cvtph_ps(_mm256_loadu_si256(halves + v));
+    else
+        UNROLLED for (int v = 0; v < VECTORS; v++) scale[v] = _mm512_castsi512_ps(
+            _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(halves + v)), 16));
 }
 
-static INLINED __m512 load_zeros(const uint8_t *from)
+static INLINED __m512i load_places(const uint8_t *from)
 {
-    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)from)));
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)from));
 }
 
 /* Returns the elements whose absolute values are not from `least` to `most`. */
@@ -99,117 +106,168 @@ static bool are_usual(const float *a, const struct weight_halves *w, const struc
     return wrong == 0;
 }
 
-/* Returns the number of columns, for a loop that compilers must not unroll. */
-static INLINED size_t all_columns(void)
+/* Sorts a line of columns: lane i of vector v gets column 4 i + v, which is byte v of the i-th four
+ * codes. */
+static INLINED void sort_columns(__m512 x[VECTORS])
 {
-    size_t count = HALVES_COLUMNS;
-    __asm__("" : "+r"(count));
-    return count;
+    static const uint8_t order[16] = {0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29};
+    const __m512i first = load_places(order), third = _mm512_add_epi32(first, _mm512_set1_epi32(2));
+    const __m512 a = _mm512_permutex2var_ps(x[0], first, x[1]);
+    const __m512 b = _mm512_permutex2var_ps(x[2], first, x[3]);
+    const __m512 c = _mm512_permutex2var_ps(x[0], third, x[1]);
+    const __m512 d = _mm512_permutex2var_ps(x[2], third, x[3]);
+    x[0] = _mm512_shuffle_f32x4(a, b, 0x44);
+    x[1] = _mm512_shuffle_f32x4(a, b, 0xee);
+    x[2] = _mm512_shuffle_f32x4(c, d, 0x44);
+    x[3] = _mm512_shuffle_f32x4(c, d, 0xee);
 }
 
-/* The scales and zero points of some columns, as f32. */
-struct by_column {
-    float scale[HALVES_COLUMNS], zero[HALVES_COLUMNS];
+/* Puts sorted columns in their order. */
+static INLINED void order_columns(__m512 x[VECTORS])
+{
+    static const uint8_t order[16] = {0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27};
+    const __m512i lower = load_places(order), upper = _mm512_add_epi32(lower, _mm512_set1_epi32(4));
+    const __m512 a = _mm512_shuffle_f32x4(x[0], x[1], 0x44);
+    const __m512 b = _mm512_shuffle_f32x4(x[2], x[3], 0x44);
+    const __m512 c = _mm512_shuffle_f32x4(x[0], x[1], 0xee);
+    const __m512 d = _mm512_shuffle_f32x4(x[2], x[3], 0xee);
+    x[0] = _mm512_permutex2var_ps(a, lower, b);
+    x[1] = _mm512_permutex2var_ps(a, upper, b);
+    x[2] = _mm512_permutex2var_ps(c, lower, d);
+    x[3] = _mm512_permutex2var_ps(c, upper, d);
+}
+
+/* Multiples of the scales, and zero points, of a group of rows, for a line of sorted columns. */
+struct line_scales {
+    __m512 of_t[VECTORS], high[VECTORS], zero[VECTORS];
 };
 
-/* Reads those from column j on. Returns whether the splitting then rounds the products. It makes no
- * difference that -0 becomes 0, because no sum is -0: a sum that is not 0 is at least 2^-149. Zero
- * points above 240 could make integers that bf16 does not have. */
-static bool splits(struct by_column *by, const float *c, size_t j, const struct weight_halves *w,
-                   const struct splitting *s)
-{
-    const __m512i sign = _mm512_set1_epi32(INT32_MIN);
-    __m512i least = sign, most = _mm512_setzero_si512(), bits = most, sum = most;
-    __m512 zero = _mm512_setzero_ps();
-    ROLLED
-    for (size_t i = 0, end = all_columns(); i < end; i += 16) {
-        const __m512 scale = load_scales(w->scale, w->scale_type, j + i);
-        const __m512i as_bits = _mm512_castps_si512(scale);
-        const __m512i size = _mm512_andnot_si512(sign, as_bits);
-        least = _mm512_min_epu32(least, size);
-        most = _mm512_max_epu32(most, size);
-        bits = _mm512_or_si512(bits, as_bits);
-        sum = _mm512_min_epi32(sum, _mm512_loadu_si512(c + j + i));
-        _mm512_storeu_ps(by->scale + i, scale);
-        if (w->zero) {
-            const __m512 zeros = load_zeros((const uint8_t *)w->zero + j + i);
-            zero = _mm512_max_ps(zero, zeros);
-            _mm512_storeu_ps(by->zero + i, zeros);
-        }
-    }
-    return (outside(least, s->least, s->most) | outside(most, s->least, s->most) |
-            _mm512_cmp_ps_mask(zero, _mm512_set1_ps(s->most_zero), _CMP_GT_OQ) |
-            _mm512_test_epi32_mask(bits, _mm512_set1_epi32((int)s->rest)) |
-            _mm512_cmpeq_epi32_mask(sum, sign)) == 0;
-}
+/* The scales and zero points of all groups of a line: the least and the greatest sizes, and all bits. */
+struct scales_seen {
+    __m512i least, most, bits;
+    __m512 zero;
+};
 
-/* How the steps of a row of codes are computed: the lower or the upper half of a byte is the first one;
- * in any order, with zero points. */
-enum line_form { LOWER_FIRST, UPPER_FIRST, WITH_ZEROS };
-
-/* Adds the columns of a line of codes from column j on. */
-static INLINED void add_line(float *c, const float *a, const uint8_t *codes, size_t j,
-                             const struct by_column *by, const struct weight_halves *w,
-                             const struct splitting *s, const enum line_form form, size_t rows)
+/* Reads the scales and zero points of a group from column j on. */
+static INLINED struct line_scales read_group(struct scales_seen *seen, size_t group, size_t j,
+                                             const struct weight_halves *w,
+                                             const struct splitting *s)
 {
-    enum { VECTORS = CACHE_LINE / 16 };
-    __m512 sum[VECTORS], of_t[VECTORS], high[VECTORS], zero[VECTORS];
-    const __m512 values[2] = {_mm512_loadu_ps(w->table[0]), _mm512_loadu_ps(w->table[1])};
-    const __m512i shift[2] = {_mm512_set1_epi32(w->shift[0]), _mm512_set1_epi32(w->shift[1])};
+    const unsigned char *from = (const unsigned char *)w->scale + group * w->scale_step;
+    const unsigned char *zero = (const unsigned char *)w->zero + group * w->zero_step;
+    struct line_scales by;
+    load_scales(by.high, from, w->scale_type, j);
     UNROLLED for (int v = 0; v < VECTORS; v++)
     {
-        const size_t at = j % HALVES_COLUMNS + 16 * (size_t)v;
-        const __m512 scale = _mm512_loadu_ps(by->scale + at);
-        sum[v] = _mm512_loadu_ps(c + j + 16 * v);
-        of_t[v] = _mm512_mul_ps(scale, _mm512_set1_ps(s->of_t));
-        high[v] = _mm512_mul_ps(scale, _mm512_set1_ps(s->high));
-        if (form == WITH_ZEROS)
-            zero[v] = _mm512_loadu_ps(by->zero + at);
+        const __m512i bits = _mm512_castps_si512(by.high[v]);
+        const __m512i size = _mm512_and_si512(bits, _mm512_set1_epi32(INT32_MAX));
+        seen->least = _mm512_min_epu32(seen->least, size);
+        seen->most = _mm512_max_epu32(seen->most, size);
+        seen->bits = _mm512_or_si512(seen->bits, bits);
+        if (w->zero) {
+            by.zero[v] = _mm512_cvtepi32_ps(load_places(zero + j + 16 * (size_t)v));
+            seen->zero = _mm512_max_ps(seen->zero, by.zero[v]);
+        }
     }
+    sort_columns(by.high);
+    if (w->zero)
+        sort_columns(by.zero);
+    UNROLLED for (int v = 0; v < VECTORS; v++)
+    {
+        by.of_t[v] = _mm512_mul_ps(by.high[v], _mm512_set1_ps(s->of_t));
+        by.high[v] = _mm512_mul_ps(by.high[v], _mm512_set1_ps(s->high));
+    }
+    return by;
+}
+
+/* Returns whether the splitting rounds the products of the scales. Zero points above 240 could make
+ * integers that bf16 does not have. */
+static INLINED bool splits(const struct scales_seen *seen, const struct splitting *s)
+{
+    return (outside(seen->least, s->least, s->most) | outside(seen->most, s->least, s->most) |
+            _mm512_cmp_ps_mask(seen->zero, _mm512_set1_ps(s->most_zero), _CMP_GT_OQ) |
+            _mm512_test_epi32_mask(seen->bits, _mm512_set1_epi32((int)s->rest))) == 0;
+}
+
+/* Rows of codes that have the same scales, from one column on. */
+struct line_rows {
+    const uint8_t *codes;
+    const float *a;
+    size_t count;
+};
+
+/* Adds the columns of a line of rows. */
+static INLINED void add_rows(__m512 sum[VECTORS], struct line_rows rows,
+                             const struct line_scales *by, const struct weight_halves *w,
+                             const bool zeros)
+{
+    const __m512 values[2] = {_mm512_loadu_ps(w->table[0]), _mm512_loadu_ps(w->table[1])};
+    const __m512i shift[2] = {_mm512_set1_epi32(w->shift[0]), _mm512_set1_epi32(w->shift[1])};
+    const size_t row = w->row, ahead = w->ahead;
     ROLLED
-    for (size_t r = 0; r < rows; r++, codes += w->row, a += 2) {
-        const __m512 x[2] = {_mm512_set1_ps(a[0]), _mm512_set1_ps(a[1])};
-        PREFETCH_SECOND(codes + j + w->ahead);
-        UNROLLED for (int v = 0; v < VECTORS; v++)
+    for (; rows.count > 0; rows.count--, rows.codes += row, rows.a += 2) {
+        const __m512i line = _mm512_loadu_si512(rows.codes);
+        const __m512 x[2] = {_mm512_set1_ps(rows.a[0]), _mm512_set1_ps(rows.a[1])};
+        PREFETCH_SECOND(rows.codes + ahead);
+        UNROLLED for (int u = 0; u < 2; u++)
         {
-            const __m512i low = _mm512_cvtepu8_epi32(
-                _mm_loadu_si128((const __m128i *)(const void *)(codes + j) + v));
-            UNROLLED for (int u = 0; u < 2; u++)
+            const __m512i part = _mm512_srlv_epi32(line, shift[u]);
+            UNROLLED for (int v = 0; v < VECTORS; v++)
             {
-                const __m512i at = form == WITH_ZEROS ? _mm512_srlv_epi32(low, shift[u])
-                                   : (u == 0) == (form == UPPER_FIRST) ? _mm512_srli_epi32(low, 4)
-                                                                       : low;
+                const __m512i at = v > 0 ? _mm512_srli_epi32(part, 8 * (unsigned)v) : part;
                 __m512 q = _mm512_permutexvar_ps(at, values[u]);
-                if (form == WITH_ZEROS)
-                    q = _mm512_sub_ps(q, zero[v]);
-                const __m512 y = _mm512_fnmadd_ps(q, high[v], _mm512_mul_ps(q, of_t[v]));
+                if (zeros)
+                    q = _mm512_sub_ps(q, by->zero[v]);
+                const __m512 y = _mm512_fnmadd_ps(q, by->high[v], _mm512_mul_ps(q, by->of_t[v]));
                 sum[v] = _mm512_fmadd_ps(x[u], y, sum[v]);
             }
         }
     }
+}
+
+/* Adds the columns of a line of codes from column j on. false: it has added nothing, because of the
+ * values of scales or sums. It makes no difference that a product of -0 becomes 0 unless the sum is -0,
+ * and no later sum is: a sum that is not 0 is at least 2^-149. */
+static bool add_line(float *c, const float *a, const uint8_t *codes, size_t j,
+                     const struct weight_halves *w, const struct splitting *s, size_t rows)
+{
+    const __m512i sign = _mm512_set1_epi32(INT32_MIN);
+    struct scales_seen seen = {.least = sign};
+    __m512i least = _mm512_setzero_si512(); /* the sums' bits: those of -0 are the least */
+    __m512 sum[VECTORS];
+    UNROLLED for (int v = 0; v < VECTORS; v++)
+    {
+        sum[v] = _mm512_loadu_ps(c + j + 16 * v);
+        least = _mm512_min_epi32(least, _mm512_castps_si512(sum[v]));
+    }
+    sort_columns(sum);
+    ROLLED
+    for (size_t r = 0, group = 0, some; r < rows; r += some, group++) {
+        const struct line_scales by = read_group(&seen, group, j, w, s);
+        some = rows - r < w->group ? rows - r : w->group;
+        const struct line_rows part = {codes + r * w->row + j, a + 2 * r, some};
+        if (w->zero)
+            add_rows(sum, part, &by, w, true);
+        else
+            add_rows(sum, part, &by, w, false);
+    }
+    if (_mm512_cmpeq_epi32_mask(least, sign) || !splits(&seen, s))
+        return false;
+    order_columns(sum);
     UNROLLED for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(c + j + 16 * v, sum[v]);
+    return true;
 }
 
 size_t dot_few_halves_v4(float *c, const float *a, const uint8_t *codes,
                          const struct weight_halves *w, size_t rows, size_t columns)
 {
     const struct splitting s = splitting_of(w->round, w->zero);
-    const bool upper = w->shift[0] == 4;
     size_t j = 0;
     if ((w->zero && w->zero_type != DT_U8) || w->shift[1] + w->shift[0] != 4 ||
         !are_usual(a, w, &s, rows))
         return 0;
-    struct by_column by;
-    for (; j < columns; j += CACHE_LINE) {
-        if (j % HALVES_COLUMNS == 0 && !splits(&by, c, j, w, &s))
-            break;
-        if (w->zero)
-            add_line(c, a, codes, j, &by, w, &s, WITH_ZEROS, rows);
-        else if (upper)
-            add_line(c, a, codes, j, &by, w, &s, UPPER_FIRST, rows);
-        else
-            add_line(c, a, codes, j, &by, w, &s, LOWER_FIRST, rows);
-    }
+    while (j < columns && add_line(c, a, codes, j, w, &s, rows))
+        j += CACHE_LINE;
     return j;
 }
 #endif

@@ -77,7 +77,7 @@ static inline bool weights_have_routine(const struct weight_source *source)
     return source->set->few_halves && source->weights->halves;
 }
 /* Adds steps of weights from k on, for one row of a, to n sums from column j on: *steps at most, and it
- * sets *steps to their number. Returns the number of columns, multiples of WEIGHT_COLUMNS, that it has
+ * sets *steps to their number. Returns the number of columns, multiples of HALVES_COLUMNS, that it has
  * added them to; 0: the set has no routine for these weights or their scales. */
 size_t exec_weights_add(const struct weight_source *source, float *sum, const float *a, int64_t k,
                         size_t *steps, int64_t j, size_t n, size_t ahead, bool swaps);

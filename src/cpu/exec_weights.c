@@ -140,14 +140,22 @@ void exec_weights_rows(const struct weight_source *source, float *to, size_t ste
 
 /* --- one row of a --- */
 
-/* Returns the scales of step k, from column j on; *left: at most the steps that they are for. */
-static const unsigned char *scale_row(const struct weight_view *v, int64_t k, int64_t j,
-                                      size_t *left)
+/* The scales of step k from column j on; `step` bytes further are those of the next group of steps. */
+struct scale_group {
+    const unsigned char *at;
+    size_t step, left; /* steps from k on that have these scales */
+};
+
+static APART struct scale_group scale_group_of(const struct weight_view *v, int64_t k, int64_t j)
 {
-    const size_t most = v->every > 0 ? (size_t)(v->every - k % v->every) : *left;
-    const int64_t row = v->every > 0 ? k / v->every : 0;
-    *left = most < *left ? most : *left;
-    return v->base + (row * v->stride[0] + j) * (int64_t)dtype_size(v->dtype);
+    const size_t size = dtype_size(v->dtype);
+    struct scale_group g = {.at = v->base + j * (int64_t)size, .left = SIZE_MAX};
+    if (v->every > 0) {
+        g.step = (size_t)v->stride[0] * size;
+        g.at += (size_t)(k / v->every) * g.step;
+        g.left = (size_t)(v->every - k % v->every);
+    }
+    return g;
 }
 
 size_t exec_weights_add(const struct weight_source *source, float *sum, const float *a, int64_t k,
@@ -156,26 +164,33 @@ size_t exec_weights_add(const struct weight_source *source, float *sum, const fl
     const struct packed_weights *w = source->weights;
     const struct weight_table *t = w->table;
     const struct weight_view *codes = &source->codes;
-    if (n < WEIGHT_COLUMNS || k % 2 != 0 || *steps < 2)
+    if (n < HALVES_COLUMNS || k % 2 != 0 || *steps < 2)
         return 0;
     const int first = swaps ? 1 : 0, last = w->steps - 1;
     const size_t row = (size_t)codes->stride[0];
     const struct weight_view *scale = &source->scale[w->step[last].scale];
-    const struct weight_view *zero = last > 0 ? &source->scale[w->step[0].scale] : NULL;
+    const struct weight_view *zero = &source->scale[w->step[0].scale]; /* or the scale again */
+    const struct scale_group scales = scale_group_of(scale, k, j),
+                             zeros = scale_group_of(zero, k, j);
+    const size_t left = scales.left < zeros.left ? scales.left : zeros.left;
     struct weight_halves halves = {.table = {t[first].value, t[1 - first].value},
                                    .shift = {t[first].shift, t[1 - first].shift},
-                                   .scale = scale_row(scale, k, j, steps),
+                                   .scale = scales.at,
+                                   .zero = last > 0 ? zeros.at : NULL,
                                    .scale_type = scale->dtype,
+                                   .zero_type = zero->dtype,
                                    .round = w->step[last].round,
                                    .row = row,
+                                   .group = left / 2,
+                                   .scale_step = scales.step,
+                                   .zero_step = zeros.step,
                                    .ahead = ahead};
-    if (zero) {
-        halves.zero = scale_row(zero, k, j, steps);
-        halves.zero_type = zero->dtype;
-    }
+    /* A call takes several groups if the first one is whole and all scales change together. */
+    if (*steps > left && ((size_t)scale->every != left || scale->every != zero->every))
+        *steps = left;
     *steps -= *steps % 2;
     return source->set->few_halves(sum, a, codes->base + (size_t)(k / 2) * row + j, &halves,
-                                   *steps / 2, n / WEIGHT_COLUMNS * WEIGHT_COLUMNS);
+                                   *steps / 2, n / HALVES_COLUMNS * HALVES_COLUMNS);
 }
 
 /* --- packing --- */

@@ -378,14 +378,16 @@ typedef void unpack_scaled_fn(float *to, const uint8_t *codes, const float *tabl
 /* Weights of 4 bits, two steps of k for each row of codes: (t - zero) * scale, rounded to a type, where
  * t is one of 16 values of a table for each step. All that is computed from t and zeros is exact in
  * that type. */
-enum { HALVES_COLUMNS = 128 };
+enum { HALVES_COLUMNS = 64 };
 struct weight_halves {
     const float *table[2];
     int shift[2];
     const void *scale, *zero; /* of the columns, in the view; zero: DT_U8 or DT_F16, or NULL */
     enum dtype scale_type, zero_type, round;
-    size_t row;   /* bytes from one row of codes to the next */
-    size_t ahead; /* lines `ahead` bytes after each one that is read are fetched */
+    size_t row;                   /* bytes from one row of codes to the next */
+    size_t group;                 /* rows of codes for which scales and zeros hold */
+    size_t scale_step, zero_step; /* bytes from those of one group to those of the next */
+    size_t ahead;                 /* lines `ahead` bytes after each one that is read are fetched */
 };
 /* Adds the products of one row of a with `rows` rows of codes, in order, to `columns` sums, a multiple
  * of HALVES_COLUMNS. Returns the number of columns, from the first one on, that it has added: it stops

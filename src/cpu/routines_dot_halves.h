@@ -44,46 +44,52 @@ static INLINED void add_f16_line(float *c, const float *a, const uint8_t *codes,
                                  const struct weight_halves *w, const __m512i table[2], size_t low,
                                  const bool zeros, size_t rows)
 {
-    enum { VECTORS = 4, PARTS = 2 };
+    enum { SUMS = 4, PARTS = 2 };
     _Alignas(CACHE_LINE) uint16_t room[2][PARTS * LINE_WORDS];
     const size_t row = w->row, ahead = w->ahead;
-    __m512 sum[VECTORS];
+    const unsigned char *scale = w->scale, *from = w->zero;
+    __m512 sum[SUMS];
     __m512i by[PARTS], zero[PARTS];
-    UNROLLED for (int v = 0; v < VECTORS; v++) sum[v] = _mm512_loadu_ps(c + j + 16 * v);
-    UNROLLED for (int p = 0; p < PARTS; p++)
-    {
-        by[p] = load_halves(w->scale, DT_F16, j + LINE_WORDS * (size_t)p);
-        zero[p] = zeros ? load_halves(w->zero, w->zero_type, j + LINE_WORDS * (size_t)p) : by[p];
-    }
+    UNROLLED for (int v = 0; v < SUMS; v++) sum[v] = _mm512_loadu_ps(c + j + 16 * v);
     ROLLED
-    for (size_t r = 0; r < rows; r++, codes += row, a += 2) {
-        PREFETCH_SECOND(codes + j + ahead);
+    for (size_t r = 0, end; r < rows; scale += w->scale_step) {
         UNROLLED for (int p = 0; p < PARTS; p++)
         {
-            const __m512i bytes = _mm512_cvtepu8_epi16(
-                _mm256_loadu_si256((const __m256i *)(const void *)(codes + j) + p));
+            by[p] = load_halves(scale, DT_F16, j + LINE_WORDS * (size_t)p);
+            zero[p] = zeros ? load_halves(from, w->zero_type, j + LINE_WORDS * (size_t)p) : by[p];
+        }
+        from += zeros ? w->zero_step : 0;
+        end = rows - r < w->group ? rows : r + w->group;
+        ROLLED
+        for (; r < end; r++, codes += row, a += 2) {
+            PREFETCH_SECOND(codes + j + ahead);
+            UNROLLED for (int p = 0; p < PARTS; p++)
+            {
+                const __m512i bytes = _mm512_cvtepu8_epi16(
+                    _mm256_loadu_si256((const __m256i *)(const void *)(codes + j) + p));
+                UNROLLED for (int u = 0; u < 2; u++)
+                {
+                    const __m512i at = u == 0 ? bytes : _mm512_srli_epi16(bytes, 4);
+                    __m512i x = _mm512_permutexvar_epi16(at, table[u]);
+                    if (zeros)
+                        x = SUBTRACT_HALVES(x, zero[p]);
+                    _mm512_store_si512(room[low ^ (size_t)u] + LINE_WORDS * p,
+                                       MULTIPLY_HALVES(x, by[p]));
+                }
+            }
+            __asm__ volatile("" ::"r"(room) : "memory"); /* the weights go through memory */
             UNROLLED for (int u = 0; u < 2; u++)
             {
-                const __m512i at = u == 0 ? bytes : _mm512_srli_epi16(bytes, 4);
-                __m512i x = _mm512_permutexvar_epi16(at, table[u]);
-                if (zeros)
-                    x = SUBTRACT_HALVES(x, zero[p]);
-                _mm512_store_si512(room[low ^ (size_t)u] + LINE_WORDS * p,
-                                   MULTIPLY_HALVES(x, by[p]));
-            }
-        }
-        __asm__ volatile("" ::"r"(room) : "memory"); /* the weights go through memory */
-        UNROLLED for (int u = 0; u < 2; u++)
-        {
-            const __m512 x = _mm512_set1_ps(a[u]);
-            UNROLLED for (int v = 0; v < VECTORS; v++)
-            {
-                const __m256i *at = (const __m256i *)(const void *)room[u] + v;
-                sum[v] = _mm512_fmadd_ps(x, _mm512_cvtph_ps(_mm256_load_si256(at)), sum[v]);
+                const __m512 x = _mm512_set1_ps(a[u]);
+                UNROLLED for (int v = 0; v < SUMS; v++)
+                {
+                    const __m256i *at = (const __m256i *)(const void *)room[u] + v;
+                    sum[v] = _mm512_fmadd_ps(x, _mm512_cvtph_ps(_mm256_load_si256(at)), sum[v]);
+                }
             }
         }
     }
-    UNROLLED for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(c + j + 16 * v, sum[v]);
+    UNROLLED for (int v = 0; v < SUMS; v++) _mm512_storeu_ps(c + j + 16 * v, sum[v]);
 }
 
 /* Does the work of a few_halves_fn. false: it has added nothing, because a value of a table is not a

@@ -353,15 +353,16 @@ static void faults_stay(void **state)
 
 /* --- the routine for one row --- */
 
-enum { ROWS = 3, STEPS = 2 * ROWS };
+/* GROUP rows have the scales of their columns, the next ones those of the columns NEXT further. */
+enum { ROWS = 3, STEPS = 2 * ROWS, GROUP = 2, NEXT = 16, SCALES = HALVES_COLUMNS + NEXT };
 
 /* The operands of the routine, and the sums that it adds to. */
 struct halves {
     uint8_t codes[ROWS][HALVES_COLUMNS];
-    float table[16], a[STEPS], by[HALVES_COLUMNS], sum[HALVES_COLUMNS];
+    float table[16], a[STEPS], by[SCALES], sum[HALVES_COLUMNS];
     enum dtype zero_type; /* of zero points that are subtracted; DT_F32: there are none */
-    uint8_t bytes[HALVES_COLUMNS];
-    uint16_t numbers[HALVES_COLUMNS];
+    uint8_t bytes[SCALES];
+    uint16_t numbers[SCALES];
 };
 
 static struct halves usual_halves(void)
@@ -374,9 +375,10 @@ static struct halves usual_halves(void)
             h.codes[r][j] = (uint8_t)((r * HALVES_COLUMNS + j) * 37 + j / 16);
     for (int i = 0; i < STEPS; i++)
         h.a[i] = (float)(i * 5 % 7 - 3) / 4;
-    for (int i = 0; i < HALVES_COLUMNS; i++) {
-        h.by[i] = (float)(2 * (i % 61) - 61) / 128; /* exact in bf16 */
+    for (int i = 0; i < HALVES_COLUMNS; i++)
         h.sum[i] = (float)(i % 3) * 0.1f;
+    for (int i = 0; i < SCALES; i++) {
+        h.by[i] = (float)(2 * (i % 61) - 61) / 128; /* exact in bf16 */
         h.bytes[i] = (uint8_t)(i * 37);
         h.numbers[i] = (uint16_t)(i * 0x1235);
     }
@@ -419,15 +421,16 @@ static double rounded(enum dtype type, double x)
 static void add_plainly(const struct halves *h, const struct weight_halves *w, float *sum)
 {
     for (int j = 0; j < HALVES_COLUMNS; j++) {
-        const double zero = h->zero_type == DT_U8    ? h->bytes[j]
-                            : h->zero_type == DT_F16 ? dtype_load_f64(DT_F16, &h->numbers[j])
-                                                     : 0;
         sum[j] = h->sum[j];
         for (int i = 0; i < STEPS; i++) {
+            const int at = j + i / (2 * GROUP) * NEXT;
+            const double zero = h->zero_type == DT_U8    ? h->bytes[at]
+                                : h->zero_type == DT_F16 ? dtype_load_f64(DT_F16, &h->numbers[at])
+                                                         : 0;
             double x = (double)h->table[h->codes[i / 2][j] >> w->shift[i % 2] & 15];
             if (w->zero)
                 x = rounded(w->round, x - zero);
-            sum[j] = fmaf(h->a[i], (float)rounded(w->round, x * (double)h->by[j]), sum[j]);
+            sum[j] = fmaf(h->a[i], (float)rounded(w->round, x * (double)h->by[at]), sum[j]);
         }
     }
 }
@@ -451,21 +454,25 @@ static bool expect_plain_order(const struct halves *h, enum dtype type, bool upp
                                       : h->zero_type == DT_F16 ? h->numbers
                                                                : NULL,
                               .zero_type = h->zero_type,
+                              .zero_step = NEXT * (h->zero_type == DT_U8 ? 1 : sizeof(uint16_t)),
                               .row = HALVES_COLUMNS,
+                              .group = GROUP,
                               .round = type};
     float plain[HALVES_COLUMNS];
-    uint16_t own[HALVES_COLUMNS];
+    uint16_t own[SCALES];
     bool same = true; /* the scales are numbers of the type */
     add_plainly(h, &w, plain);
-    for (int j = 0; j < HALVES_COLUMNS; j++) {
+    for (int j = 0; j < SCALES; j++) {
         dtype_store_f64(type, &own[j], (double)h->by[j]);
         same &= (float)dtype_load_f64(type, &own[j]) == h->by[j] || isnan(h->by[j]);
     }
     w.scale_type = DT_F32;
     w.scale = h->by;
+    w.scale_step = NEXT * sizeof *h->by;
     expect_sums(h, &w, plain);
     w.scale_type = type;
     w.scale = own;
+    w.scale_step = NEXT * sizeof *own;
     const bool added = same && expect_sums(h, &w, plain);
     if (same && type == DT_F16 && may_model(h)) /* the model takes all numbers of f16 */
         assert_true(added);
@@ -478,7 +485,7 @@ static void expect_plain_sums(const struct halves *h, enum dtype type)
     expect_plain_order(h, type, type == DT_BF16);
 }
 
-/* All scales of each type, those of each 128 next to each other. */
+/* All scales of each type, those of each 64 next to each other. */
 static void every_scale_keeps_bits(void **state)
 {
     static const enum dtype types[] = {DT_F16, DT_BF16};
@@ -486,7 +493,7 @@ static void every_scale_keeps_bits(void **state)
     (void)state;
     for (int t = 0; t < 2; t++)
         for (int first = 0; first < 1 << 16; first += HALVES_COLUMNS) {
-            for (int j = 0; j < HALVES_COLUMNS; j++) {
+            for (int j = 0; j < SCALES; j++) {
                 const uint16_t bits = (uint16_t)(first + j);
                 h.by[j] = (float)dtype_load_f64(types[t], &bits);
             }
@@ -506,10 +513,12 @@ static void zero_points_keep_bits(void **state)
         for (int first = 0; first < 1 << 16; first += 9 * HALVES_COLUMNS + 1) {
             const bool small = first % 2 == 0 && t == 0;
             h.zero_type = types[t];
-            for (int j = 0; j < HALVES_COLUMNS; j++) {
+            for (int j = 0; j < SCALES; j++) {
                 h.numbers[j] = (uint16_t)(first + j);
                 h.bytes[j] = (uint8_t)((first / 3 + j) % (small ? 241 : 256));
             }
+            if (!small)
+                h.bytes[first % HALVES_COLUMNS] = (uint8_t)(241 + first % 15);
             for (int upper = 0; upper < 2; upper++) {
                 expect_plain_order(&h, DT_F16, upper);
                 const bool added = expect_plain_order(&h, DT_BF16, upper);
