@@ -238,18 +238,19 @@ bool exec_access_box(struct frame *f, const struct access *a, struct loc loc, st
         return false;
     for (int i = 0; i < a->rank; i++) {
         const struct access_axis *axis = &a->axis[i];
-        const void *values = axis->kind == IX_ALL ? NULL : frame_at(f, axis->at);
-        box->gather[i] = axis->kind == IX_GATHER ? values : NULL;
-        int64_t start = values && !box->gather[i] ? index_value(values, axis->wide, 0) : 0;
+        const bool gathers = axis->kind == IX_GATHER;
+        const void *values = frame_at(f, axis->at);
+        box->gather[i] = gathers ? values : NULL;
+        int64_t start = gathers || axis->kind == IX_ALL ? 0 : index_value(values, axis->wide, 0);
         box->start[i] = start;
-        bool fits = !box->gather[i] && start >= 0 && axis->extent <= extent[i] - start;
+        bool fits = !gathers && start >= 0 && axis->extent <= extent[i] - start;
         if (fits) { /* in nearly all cases */
             box->low[i] = start;
             box->high[i] = start + axis->extent;
             box->empty |= axis->extent <= 0;
             continue;
         }
-        if (axis->kind == IX_GATHER) {
+        if (gathers) {
             box->low[i] = 0;
             box->high[i] = extent[i];
         } else {

@@ -215,24 +215,30 @@ static void add_weight_columns(const struct few *w, const float *a, int64_t step
                      n - i < WEIGHT_COLUMNS ? n - i : WEIGHT_COLUMNS, k);
 }
 
-/* Adds k steps of weights; b is an address by exec_weights_address. */
+/* Adds k steps of weights; b is an address by exec_weights_address. The codes of the next call are
+ * fetched meanwhile. A call takes few long rows, because processors fetch ahead in some 16 pages by
+ * themselves. */
 static void add_weights(const struct few *w, const float *a, const unsigned char *b, size_t k)
 {
     enum {
-        SOME = 32,    /* steps: the codes that follow are fetched meanwhile */
+        SOME = 32,
+        MANY = 128,   /* steps at a time, of rows longer than COLUMNS and of others */
         COLUMNS = 512 /* whose codes stay in the first-level cache for all rows */
     };
     const struct weight_view *codes = &w->weights->codes;
     const size_t row = (size_t)codes->stride[0], from = (size_t)(b - codes->base);
-    const size_t ahead = SOME / (size_t)codes->every * row;
+    const size_t most = w->columns > COLUMNS ? SOME : MANY;
     for (size_t p = 0, some; p < k; p += some) {
-        const int64_t step = (int64_t)(from / row + p);
-        some = SOME - (size_t)(step % SOME);
+        const size_t step = from / row + p;
+        some = most - step % most;
         some += some % 2; /* whole pairs of steps */
         some = k - p < some ? k - p : some;
-        for (size_t j = 0; j < w->columns; j += COLUMNS)
-            add_weight_columns(w, a + p, step, (int64_t)(from % row + j), j,
-                               w->columns - j < COLUMNS ? w->columns - j : COLUMNS, some, ahead);
+        for (size_t j = 0, n; j < w->columns; j += n) {
+            n = w->columns - j < COLUMNS ? w->columns - j : COLUMNS;
+            const size_t ahead = j + n < w->columns ? n : most / (size_t)codes->every * row - j;
+            add_weight_columns(w, a + p, (int64_t)step, (int64_t)(from % row + j), j, n, some,
+                               ahead);
+        }
     }
 }
 
