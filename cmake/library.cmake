@@ -228,10 +228,10 @@ if(routine_sources)
                 -DROUTINES_BF16)
             list(APPEND have_sets TILEWRIGHT_HAVE_BF16)
         endif()
-        check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512fp16" TILEWRIGHT_TAKES_FP16)
+        check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512vbmi -mavx512fp16" TILEWRIGHT_TAKES_FP16)
         if(TILEWRIGHT_TAKES_VNNI AND TILEWRIGHT_TAKES_FP16)
             add_routines(tilewright_routines_fp16 "${dot_halves};${set_source}" "${fast}"
-                -march=x86-64-v4 -mprfchw -mavx512vnni -mavx512fp16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BYTES
+                -march=x86-64-v4 -mprfchw -mavx512vnni -mavx512vbmi -mavx512fp16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BYTES
                 -DROUTINES_FP16)
             list(APPEND have_sets TILEWRIGHT_HAVE_FP16)
         endif()

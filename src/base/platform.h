@@ -36,7 +36,7 @@ enum {
     X86_V4 = 32,    /* V3, AVX-512 F, BW, CD, DQ, VL */
     X86_VNNI = 64,  /* V4, AVX512-VNNI */
     X86_BF16 = 128, /* VNNI, AVX512-BF16 */
-    X86_FP16 = 512, /* VNNI, AVX512-FP16 */
+    X86_FP16 = 512, /* VNNI, AVX512-VBMI, AVX512-FP16 */
     X86_AMX = 256   /* VNNI, AMX with products of bf16 and of 8-bit integers */
 };
 bool platform_x86_has(unsigned features); /* platform_x86.c: all of them */

@@ -37,6 +37,7 @@ static unsigned find_instructions(void)
         AVX = 1 << 28,
         AVX2 = 1 << 5,
         BMI2 = 1 << 8,
+        VBMI = 1 << 1,
         VNNI = 1 << 11
     };
     enum { VECTORS = 0x6, WIDE_VECTORS = 0xe6 };
@@ -63,7 +64,7 @@ static unsigned find_instructions(void)
     found |= X86_VNNI;
     if (has(rest.eax, 1 << 5))
         found |= X86_BF16;
-    if (has(more.edx, 1 << 23))
+    if (has(more.edx, 1 << 23) && has(more.ecx, VBMI))
         found |= X86_FP16;
     if (has(more.edx, 1 << 22 | 1 << 24 | 1 << 25))
         found |= X86_AMX;

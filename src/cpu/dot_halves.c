@@ -20,6 +20,8 @@ extern few_halves_fn dot_few_halves_v4;
 #if defined(ROUTINES_FP16)
 #define MULTIPLY_HALVES(x, y) (__m512i) _mm512_mul_ph((__m512h)(x), (__m512h)(y))
 #define SUBTRACT_HALVES(x, y) (__m512i) _mm512_sub_ph((__m512h)(x), (__m512h)(y))
+#define PERMUTE_BYTES _mm512_permutexvar_epi8
+#define LOOK_UP_UPPER(at, table) _mm512_maskz_permutexvar_epi8(0xaaaaaaaaaaaaaaaa, at, table)
 #include "cpu/routines_dot_halves.h"
 
 extern few_halves_fn dot_few_halves_fp16;

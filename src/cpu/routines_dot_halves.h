@@ -2,11 +2,15 @@
  * AVX512-FP16. dot_halves.c includes it and has the macros, of 32 numbers of f16 in a __m512i:
  *
  *   MULTIPLY_HALVES, SUBTRACT_HALVES   x * y, x - y, each rounded to the nearest, ties to even
+ *   PERMUTE_BYTES                      bytes of a table at the lower 6 bits of each byte of an index
+ *   LOOK_UP_UPPER                      the same for the upper byte of each number; the lower one is 0
  *
  * Weights go through memory to become f32: a conversion of half a register takes two operations, of
- * memory one. So 128 weights take 28 operations: 2 to widen codes, 2 shifts, 4 look-ups, 4 products, 8
- * conversions and 8 multiply-adds; zero points take 4 more. The rounding is that of f16 for all values,
- * so scales are not tested. */
+ * memory one. So 128 weights take 28 operations: 1 to pair columns, 3 shifts, 4 look-ups, 4 products, 8
+ * conversions and 8 multiply-adds; zero points take 4 more. The look-ups are of bytes (VPERMB), because
+ * those of words (VPERMW) take two operations on processors of Intel. So only upper bytes come from a
+ * table: 0, and numbers with up to three significant bits, such as -8 to 7. Other tables are of words.
+ * The rounding is that of f16 for all values, so scales are not tested. */
 #include "cpu/routines.h"
 
 #include <immintrin.h>
@@ -14,7 +18,7 @@
 enum { LINE_WORDS = CACHE_LINE / 2 };
 
 /* Loads 32 numbers of f16, or bytes that become such numbers. */
-static INLINED __m512i load_halves(const void *from, enum dtype type, size_t at)
+static APART __m512i load_halves(const void *from, enum dtype type, size_t at)
 {
     __m256i half[2];
     if (type == DT_F16)
@@ -28,66 +32,109 @@ static INLINED __m512i load_halves(const void *from, enum dtype type, size_t at)
     return _mm512_inserti64x4(_mm512_castsi256_si512(half[0]), half[1], 1);
 }
 
-/* Makes a table of 32 numbers, twice the 16 numbers of the table for a step. false: they are not
- * numbers of f16. */
-static INLINED bool table_of_halves(const float *from, __m512i *table)
+/* Makes two tables from the 16 numbers of a step's table: these numbers twice, and their upper bytes four
+ * times. false: they are not numbers of f16. *bytes becomes false if a lower byte is not 0. */
+static APART bool table_of_halves(const float *from, __m512i table[2], bool *bytes)
 {
     const __m512 values = _mm512_loadu_ps(from);
     const __m256i some = _mm512_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT);
-    *table = _mm512_broadcast_i64x4(some);
+    table[false] = _mm512_broadcast_i64x4(some);
+    table[true] = _mm512_broadcast_i32x4(_mm256_cvtepi16_epi8(_mm256_srli_epi16(some, 8)));
+    *bytes &= _mm256_test_epi16_mask(some, _mm256_set1_epi16(0xff)) == 0;
     return _mm512_cmp_ps_mask(_mm512_cvtph_ps(some), values, _CMP_NEQ_UQ) == 0;
 }
 
-/* Adds the columns of a line of codes from column j on. table: of the lower half of a byte, which is the
- * step `low` of two, and of the upper half. */
-static INLINED void add_f16_line(float *c, const float *a, const uint8_t *codes, size_t j,
-                                 const struct weight_halves *w, const __m512i table[2], size_t low,
-                                 const bool zeros, size_t rows)
+enum { SUMS = 4, PARTS = 2 }; /* vectors of f32 and of f16 that a line of columns has */
+
+/* Rows of codes that have the same scales and zero points, from one column on. table: of the lower half
+ * of a byte, which is the step `low` of two, and of the upper half. */
+struct f16_rows {
+    const uint8_t *codes;
+    const float *a;
+    size_t count, row, ahead, low;
+    __m512i by[PARTS], zero[PARTS], table[2];
+};
+
+/* Looks up 32 columns from 32 p on, of the lower (u == 0) or the upper halves of the bytes of a line; it
+ * has pairs of columns 32 apart. */
+static INLINED __m512i looked_up_halves(__m512i line, int p, int u, __m512i table, bool bytes)
 {
-    enum { SUMS = 4, PARTS = 2 };
+    if (bytes)
+        return LOOK_UP_UPPER(p == 0   ? _mm512_slli_epi16(line, u == 0 ? 8 : 4)
+                             : u == 0 ? line
+                                      : _mm512_srli_epi16(line, 4),
+                             table);
+    if (p == 1)
+        line = _mm512_srli_epi16(line, 8);
+    return _mm512_permutexvar_epi16(u == 0 ? line : _mm512_srli_epi16(line, 4), table);
+}
+
+/* Adds the columns of a line of rows. Without a table of bytes, zero points are subtracted. */
+static INLINED void add_f16_rows(__m512 sum[SUMS], struct f16_rows r, const bool bytes)
+{
+    static const uint8_t pairs[CACHE_LINE] = {
+#define PAIRS(i) (i), (i) + 32, (i) + 1, (i) + 33, (i) + 2, (i) + 34, (i) + 3, (i) + 35
+        PAIRS(0),  PAIRS(4),  PAIRS(8), PAIRS(12), PAIRS(16),
+        PAIRS(20), PAIRS(24), PAIRS(28)
+#undef PAIRS
+    };
+    const __m512i order = _mm512_loadu_si512(pairs);
     _Alignas(CACHE_LINE) uint16_t room[2][PARTS * LINE_WORDS];
-    const size_t row = w->row, ahead = w->ahead;
-    const unsigned char *scale = w->scale, *from = w->zero;
-    __m512 sum[SUMS];
-    __m512i by[PARTS], zero[PARTS];
-    UNROLLED for (int v = 0; v < SUMS; v++) sum[v] = _mm512_loadu_ps(c + j + 16 * v);
     ROLLED
-    for (size_t r = 0, end; r < rows; scale += w->scale_step) {
+    for (; r.count > 0; r.count--, r.codes += r.row, r.a += 2) {
+        const __m512i line = PERMUTE_BYTES(order, _mm512_loadu_si512(r.codes));
+        PREFETCH_SECOND(r.codes + r.ahead);
         UNROLLED for (int p = 0; p < PARTS; p++)
         {
-            by[p] = load_halves(scale, DT_F16, j + LINE_WORDS * (size_t)p);
-            zero[p] = zeros ? load_halves(from, w->zero_type, j + LINE_WORDS * (size_t)p) : by[p];
-        }
-        from += zeros ? w->zero_step : 0;
-        end = rows - r < w->group ? rows : r + w->group;
-        ROLLED
-        for (; r < end; r++, codes += row, a += 2) {
-            PREFETCH_SECOND(codes + j + ahead);
-            UNROLLED for (int p = 0; p < PARTS; p++)
-            {
-                const __m512i bytes = _mm512_cvtepu8_epi16(
-                    _mm256_loadu_si256((const __m256i *)(const void *)(codes + j) + p));
-                UNROLLED for (int u = 0; u < 2; u++)
-                {
-                    const __m512i at = u == 0 ? bytes : _mm512_srli_epi16(bytes, 4);
-                    __m512i x = _mm512_permutexvar_epi16(at, table[u]);
-                    if (zeros)
-                        x = SUBTRACT_HALVES(x, zero[p]);
-                    _mm512_store_si512(room[low ^ (size_t)u] + LINE_WORDS * p,
-                                       MULTIPLY_HALVES(x, by[p]));
-                }
-            }
-            __asm__ volatile("" ::"r"(room) : "memory"); /* the weights go through memory */
             UNROLLED for (int u = 0; u < 2; u++)
             {
-                const __m512 x = _mm512_set1_ps(a[u]);
-                UNROLLED for (int v = 0; v < SUMS; v++)
-                {
-                    const __m256i *at = (const __m256i *)(const void *)room[u] + v;
-                    sum[v] = _mm512_fmadd_ps(x, _mm512_cvtph_ps(_mm256_load_si256(at)), sum[v]);
-                }
+                __m512i x = looked_up_halves(line, p, u, r.table[u], bytes);
+                if (!bytes)
+                    x = SUBTRACT_HALVES(x, r.zero[p]);
+                _mm512_store_si512(room[r.low ^ (size_t)u] + LINE_WORDS * p,
+                                   MULTIPLY_HALVES(x, r.by[p]));
             }
         }
+        __asm__ volatile("" ::"r"(room) : "memory"); /* the weights go through memory */
+        UNROLLED for (int u = 0; u < 2; u++)
+        {
+            const __m512 x = _mm512_set1_ps(r.a[u]);
+            UNROLLED for (int v = 0; v < SUMS; v++)
+            {
+                const __m256i *at = (const __m256i *)(const void *)room[u] + v;
+                sum[v] = _mm512_fmadd_ps(x, _mm512_cvtph_ps(_mm256_load_si256(at)), sum[v]);
+            }
+        }
+    }
+}
+
+/* Adds the columns of a line of codes from column j on. */
+static void add_f16_line(float *c, const float *a, const uint8_t *codes, size_t j,
+                         const struct weight_halves *w, __m512i table[2][2], bool bytes,
+                         size_t rows)
+{
+    const unsigned char *scale = w->scale, *zeros = w->zero;
+    struct f16_rows part = {.row = w->row, .ahead = w->ahead, .low = w->shift[0] == 0 ? 0 : 1};
+    __m512 sum[SUMS];
+    part.table[0] = table[0][bytes];
+    part.table[1] = table[1][bytes];
+    UNROLLED for (int v = 0; v < SUMS; v++) sum[v] = _mm512_loadu_ps(c + j + 16 * v);
+    ROLLED
+    for (size_t r = 0; r < rows; r += part.count, scale += w->scale_step) {
+        ROLLED
+        for (size_t p = 0; p < PARTS; p++) {
+            const size_t at = j + LINE_WORDS * p;
+            part.by[p] = load_halves(scale, DT_F16, at);
+            part.zero[p] = zeros ? load_halves(zeros, w->zero_type, at) : _mm512_setzero_si512();
+        }
+        zeros += zeros ? w->zero_step : 0;
+        part.codes = codes + r * w->row + j;
+        part.a = a + 2 * r;
+        part.count = rows - r < w->group ? rows - r : w->group;
+        if (bytes)
+            add_f16_rows(sum, part, true);
+        else
+            add_f16_rows(sum, part, false);
     }
     UNROLLED for (int v = 0; v < SUMS; v++) _mm512_storeu_ps(c + j + 16 * v, sum[v]);
 }
@@ -98,15 +145,13 @@ static bool add_f16_halves(float *c, const float *a, const uint8_t *codes,
                            const struct weight_halves *w, size_t rows, size_t columns)
 {
     const size_t low = w->shift[0] == 0 ? 0 : 1;
-    __m512i table[2];
+    __m512i table[2][2];
+    bool bytes = !w->zero;
     if (w->round != DT_F16 || w->scale_type != DT_F16 || w->shift[low] != 0 ||
-        w->shift[1 - low] != 4 || !table_of_halves(w->table[low], &table[0]) ||
-        !table_of_halves(w->table[1 - low], &table[1]))
+        w->shift[1 - low] != 4 || !table_of_halves(w->table[low], table[0], &bytes) ||
+        !table_of_halves(w->table[1 - low], table[1], &bytes))
         return false;
     for (size_t j = 0; j < columns; j += CACHE_LINE)
-        if (w->zero)
-            add_f16_line(c, a, codes, j, w, table, low, true, rows);
-        else
-            add_f16_line(c, a, codes, j, w, table, low, false, rows);
+        add_f16_line(c, a, codes, j, w, table, bytes, rows);
     return true;
 }

@@ -35,6 +35,20 @@ static INLINED __m512i model_halves(__m512i x, __m512i y, bool subtracts)
     return _mm512_inserti64x4(_mm512_castsi256_si512(part[0]), part[1], 1);
 }
 
+/* Looks up bytes of a table at the lower 6 bits of the bytes of an index: all of them, or every second one
+ * from `first` on, and 0 in their places. */
+static __m512i model_bytes(__m512i index, __m512i table, int first, int step)
+{
+    unsigned char at[64], from[64], to[64] = {0};
+    _mm512_storeu_si512(at, index);
+    _mm512_storeu_si512(from, table);
+    for (int i = first; i < 64; i += step)
+        to[i] = from[at[i] % 64];
+    return _mm512_loadu_si512(to);
+}
+
+#define PERMUTE_BYTES(index, table) model_bytes(index, table, 0, 1)
+#define LOOK_UP_UPPER(index, table) model_bytes(index, table, 1, 2)
 #define MULTIPLY_HALVES(x, y) model_halves(x, y, false)
 #define SUBTRACT_HALVES(x, y) model_halves(x, y, true)
 #include "cpu/routines_dot_halves.h"
