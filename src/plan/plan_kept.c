@@ -310,10 +310,13 @@ const struct layout *plan_axis_layout(struct layouts *l, const struct layout *wh
     return plan_keep(l, &line);
 }
 
-int32_t *plan_register_places(struct layouts *l, const struct layout *layout)
+const int32_t *plan_register_places(struct layouts *l, const struct layout *layout)
 {
-    int32_t *places =
-        arena_array(l->arena, int32_t, layout_in_extent(layout, AXIS_REG) * LAYOUT_OUTS);
-    layout_register_places(layout, places);
-    return places;
+    struct plan_kept *k = kept_of(l, layout);
+    if (!k->places) {
+        k->places =
+            arena_array(l->arena, int32_t, layout_in_extent(&k->layout, AXIS_REG) * LAYOUT_OUTS);
+        layout_register_places(&k->layout, k->places);
+    }
+    return k->places;
 }

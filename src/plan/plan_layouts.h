@@ -172,11 +172,11 @@ const struct layout *plan_runs(struct layouts *l, const struct layout *layout);
 /* Every thread holds every element, registers row-major. */
 const struct layout *plan_everywhere(struct layouts *l, const struct type *t);
 /* Returns the layout of axis t of a tile alone, as that of a tile of one axis. *source: which of its registers each
- * register of the whole reads. lower_place.c */
+ * register of the whole reads. */
 const struct layout *plan_axis_layout(struct layouts *l, const struct layout *whole, int rank,
                                       int t, int64_t length, int32_t **source);
 /* Returns the places of the layout's registers (layout_register_places). */
-int32_t *plan_register_places(struct layouts *l, const struct layout *layout);
+const int32_t *plan_register_places(struct layouts *l, const struct layout *layout);
 /* The layout in which an operand of these extents is wanted for a result in `whole`: right-aligned
  * axes of extent 1 (or missing) are gone or at 0; registers that would hold the same are one.
  */

@@ -87,6 +87,8 @@ struct plan_kept {
     struct layout layout;
     uint32_t hash;
     struct layout runs; /* the layout, with private bits as additions (layout_runs) */
+    int32_t
+        *places; /* of its registers (layout_register_places); NULL: nothing asked for them yet */
     /* An operand of a result in this layout: of which extents, and how. */
     VEC(struct kept_operand) operands;
 };
