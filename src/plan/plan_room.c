@@ -136,16 +136,21 @@ static bool is_taken(const struct room *r, int64_t from, int64_t to, int64_t *un
 }
 
 /* Returns whether threads may still be at work there. */
-static bool is_dirty(const struct room *r, int64_t from, int64_t to)
+static bool is_dirty(const struct room *r, int64_t from, int64_t to, int64_t *until)
 {
-    for (size_t i = 0; i < r->tiles.count; i++)
-        if (r->tiles_used == r->barriers &&
-            overlap(from, to, r->tiles.data[i].from, r->tiles.data[i].to))
+    for (size_t i = 0; i < r->tiles.count; i++) {
+        const struct room_tile *t = &r->tiles.data[i];
+        if (r->tiles_used == r->barriers && overlap(from, to, t->from, t->to)) {
+            *until = t->to;
             return true;
+        }
+    }
     for (size_t i = 0; i < r->stretches.count; i++) {
         const struct room_stretch *s = &r->stretches.data[i];
-        if (s->done == r->barriers && overlap(from, to, s->from, s->to))
+        if (s->done == r->barriers && overlap(from, to, s->from, s->to)) {
+            *until = s->to;
             return true;
+        }
     }
     return false;
 }
@@ -160,12 +165,9 @@ static int64_t lowest(const struct room *r, int64_t bytes, int64_t limit, bool c
 {
     int64_t at = 0, until = 0;
     while (at + bytes <= limit) {
-        if (is_taken(r, at, at + bytes, &until))
-            at = aligned(r, until);
-        else if (clean && is_dirty(r, at, at + bytes))
-            at += r->alignment;
-        else
+        if (!is_taken(r, at, at + bytes, &until) && !(clean && is_dirty(r, at, at + bytes, &until)))
             return at;
+        at = aligned(r, until);
     }
     return -1;
 }
@@ -183,14 +185,14 @@ static int64_t grown(const struct room *r, int64_t bytes, bool in_loop)
 
 int64_t plan_room_find(const struct room *r, int64_t bytes, bool in_loop, bool *dirty)
 {
-    int64_t at = lowest(r, bytes, r->bytes, true);
+    int64_t until, at = lowest(r, bytes, r->bytes, true);
     if (at < 0)
         at = grown(r, bytes, in_loop);
     if (at < 0)
         at = lowest(r, bytes, r->bytes, false);
     if (at < 0)
         at = lowest(r, bytes, INT64_MAX, false);
-    *dirty = is_dirty(r, at, at + bytes);
+    *dirty = is_dirty(r, at, at + bytes, &until);
     return at;
 }
 
