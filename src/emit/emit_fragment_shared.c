@@ -353,7 +353,9 @@ bool emit_way_open(struct emit *m, const struct expr *access, const struct layou
 bool emit_way_through(struct emit *m, const struct scratch *s, const struct layout *memory,
                       const struct layout *regs, bool store, struct shared_way *w)
 {
-    struct part p = {.base = number(0), .alignment = VECTOR_BYTES};
+    struct part p; /* large, so only what is read is set */
+    p.base = number(0);
+    p.alignment = VECTOR_BYTES;
     layout_copy(&p.memory, memory);
     w->dtype = s->object->dtype;
     w->object = s->object;
@@ -525,8 +527,10 @@ void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f)
     bool *loaded = arena_array(m->arena, bool, f->count + 1);
     for (int32_t r = 0; r < f->count; r++) {
         int32_t registers[EMIT_MOST_MOVED];
+        if (!emit_way_begins(w, r))
+            continue;
         const struct scalar inside = emit_spot_inside(m, &s, r, ~0u);
-        if (!emit_way_begins(w, r) || (inside.o.kind != THREAD_VALUE && !inside.o.integer))
+        if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
             continue;
         const int count = emit_way_registers(w, r, registers);
         for (int i = 0; i < count; i++)
@@ -543,9 +547,11 @@ void emit_way_store(struct emit *m, struct shared_way *w, const struct fragment 
     for (int32_t r = 0; r < f->count; r++) {
         int32_t registers[EMIT_MOST_MOVED];
         struct thread_operand all[EMIT_MOST_MOVED];
+        if (!emit_way_begins(w, r))
+            continue;
         const struct scalar mine =
             emit_op2(m, THREAD_AND, DT_BOOL, s.first, emit_spot_inside(m, &s, r, ~0u));
-        if (!emit_way_begins(w, r) || (mine.o.kind != THREAD_VALUE && !mine.o.integer))
+        if (mine.o.kind != THREAD_VALUE && !mine.o.integer)
             continue;
         const int count = emit_way_registers(w, r, registers);
         for (int i = 0; i < count; i++)
@@ -591,12 +597,14 @@ static bool copy_in_background(struct emit *m, const struct stmt *copied)
     emit_note_async(m, copied, &w.how);
     const struct thread_operand policy = emit_cache_policy(m, copied);
     for (int32_t r = 0; r < emit_registers(l) && !m->failed; r++) {
+        struct coordinate at[MAX_RANK];
+        struct scalar index[MAX_RANK];
+        if (!emit_way_begins(&w, r))
+            continue;
         const struct scalar all = emit_constant(DT_BOOL, 1);
         const struct scalar mine =
             emit_op2(m, THREAD_AND, DT_BOOL, s.first, emit_spot_inside(m, &s, r, ~0u));
-        struct coordinate at[MAX_RANK];
-        struct scalar index[MAX_RANK];
-        if (!emit_way_begins(&w, r) || (mine.o.kind != THREAD_VALUE && !mine.o.integer))
+        if (mine.o.kind != THREAD_VALUE && !mine.o.integer)
             continue;
         for (int j = 0; j < target->type.rank; j++)
             at[j] = emit_spot(m, &s, j, r);

@@ -58,7 +58,9 @@ int layout_vector(const struct layout *l, int j, int most, int32_t *weights, int
 
 /* --- Where registers meet memory --- */
 
-static struct place_share share_of(const struct layout *l, enum layout_axis axis, int32_t value)
+/* Returns the share of a counter's value in result j. */
+static struct place_share share_of(const struct layout *l, int j, enum layout_axis axis,
+                                   int32_t value)
 {
     struct place_share s = {0, 0};
     int i = layout_in_index(l, axis);
@@ -67,14 +69,22 @@ static struct place_share share_of(const struct layout *l, enum layout_axis axis
             continue;
         int32_t digit = value % l->digits[d].extent;
         value /= l->digits[d].extent;
-        s.xor ^= digit ? l->digits[d].xor [0] : 0;
-        s.add += digit * l->digits[d].add[0];
+        s.xor ^= digit ? l->digits[d].xor [j] : 0;
+        s.add += digit * l->digits[d].add[j];
     }
     return s;
 }
 
+/* Returns the share of a register of a warp, with the constants. */
+static struct place_share share_of_register(const struct layout *l, int j, int32_t reg,
+                                            int32_t warp)
+{
+    struct place_share r = share_of(l, j, AXIS_REG, reg), w = share_of(l, j, AXIS_WARP, warp);
+    return (struct place_share){r.xor ^w.xor ^l->flip[j], r.add + w.add + l->offset[j]};
+}
+
 /* Computes share_of for every lane: each digit repeats the shares of the digits below it. */
-static void share_of_lanes(const struct layout *l, struct place_share share[LAYOUT_LANES])
+static void share_of_lanes(const struct layout *l, int j, struct place_share share[LAYOUT_LANES])
 {
     int i = layout_in_index(l, AXIS_LANE);
     int32_t known = 1;
@@ -84,47 +94,45 @@ static void share_of_lanes(const struct layout *l, struct place_share share[LAYO
             continue;
         int32_t end = known * l->digits[d].extent;
         for (int32_t lane = known; lane < end && lane < LAYOUT_LANES; lane++)
-            share[lane] = (struct place_share){share[lane % known].xor ^l->digits[d].xor [0],
-                                               share[lane - known].add + l->digits[d].add[0]};
+            share[lane] = (struct place_share){share[lane % known].xor ^l->digits[d].xor [j],
+                                               share[lane - known].add + l->digits[d].add[j]};
         known = end;
     }
     for (int32_t lane = known; lane < LAYOUT_LANES; lane++)
         share[lane] = share[lane % known];
 }
 
-static void add_coordinates(const struct layout *l, enum layout_axis axis, int32_t value,
-                            struct coordinate_share *c)
+/* Finds the lanes' shares in a result outside of which some registers lie. */
+static void meet_mask(const struct layout *regs, int j, struct layout_mask *mask)
 {
-    int i = layout_in_index(l, axis);
-    for (int d = 0; d < l->digit_count; d++) {
-        if (l->digits[d].in != i)
-            continue;
-        int32_t digit = value % l->digits[d].extent;
-        value /= l->digits[d].extent;
-        for (int j = 0; digit && j < l->out_count; j++) {
-            c->xor [j] ^= l->digits[d].xor [j];
-            c->add[j] += digit * l->digits[d].add[j];
-        }
+    mask->result = j;
+    mask->xors = mask->least = mask->most = 0;
+    share_of_lanes(regs, j, mask->lane);
+    for (int lane = 0; lane < LAYOUT_LANES; lane++) {
+        const struct place_share *s = &mask->lane[lane];
+        mask->xors |= s->xor ;
+        mask->least = s->add < mask->least ? s->add : mask->least;
+        mask->most = s->add > mask->most ? s->add : mask->most;
     }
 }
 
 /* Returns the lanes that hold an element in a register of a warp. */
 static uint32_t active_lanes(const struct layout_meeting *m, int32_t reg, int32_t warp)
 {
-    struct coordinate_share c = {{0}, {0}};
     uint32_t active = UINT32_MAX;
-    if (!m->masked)
-        return active;
-    memcpy(c.xor, m->regs->flip, sizeof c.xor);
-    memcpy(c.add, m->regs->offset, sizeof c.add);
-    add_coordinates(m->regs, AXIS_REG, reg, &c);
-    add_coordinates(m->regs, AXIS_WARP, warp, &c);
-    for (int j = 0; j < m->regs->out_count; j++)
-        for (int lane = 0; lane < LAYOUT_LANES; lane++) {
-            int32_t at = (c.xor [j] ^ m->at[lane].xor [j]) + c.add[j] + m->at[lane].add[j];
-            if (at < 0 || at >= m->regs->outs[j].extent)
+    for (const struct layout_mask *k = m->mask; k < m->mask + m->masks; k++) {
+        const struct place_share s = share_of_register(m->regs, k->result, reg, warp);
+        const int32_t extent = m->regs->outs[k->result].extent;
+        const int32_t least = (s.xor &~k->xors) + s.add + k->least,
+                      most = (s.xor | k->xors) + s.add + k->most;
+        if (most < 0 || least >= extent)
+            return 0;
+        for (int lane = 0; (least < 0 || most >= extent) && lane < LAYOUT_LANES; lane++) {
+            int32_t at = (s.xor ^k->lane[lane].xor) + s.add + k->lane[lane].add;
+            if (at < 0 || at >= extent)
                 active &= ~((uint32_t)1 << lane);
         }
+    }
     return active;
 }
 
@@ -135,15 +143,17 @@ void layout_meet(struct layout_meeting *m, const struct layout *regs, const stru
     m->memory = memory;
     m->bits = bits;
     m->linear = layout_compose(memory, regs, &m->composed);
-    m->masked = layout_masked(regs);
+    m->masks = 0;
     if (m->linear)
-        share_of_lanes(&m->composed, m->lane);
+        share_of_lanes(&m->composed, 0, m->lane);
     else
         memset(m->lane, 0, sizeof m->lane);
-    if (m->masked)
-        memset(m->at, 0, sizeof m->at);
-    for (int lane = 0; m->masked && lane < LAYOUT_LANES; lane++)
-        add_coordinates(regs, AXIS_LANE, lane, &m->at[lane]);
+    for (int j = 0; j < regs->out_count; j++) {
+        int32_t least, greatest;
+        layout_range(regs, j, &least, &greatest);
+        if (least < 0 || greatest >= regs->outs[j].extent)
+            meet_mask(regs, j, &m->mask[m->masks++]);
+    }
 }
 
 static uint32_t in_bytes(const struct layout_meeting *m, int32_t place)
@@ -151,19 +161,14 @@ static uint32_t in_bytes(const struct layout_meeting *m, int32_t place)
     return (uint32_t)((int64_t)place * m->bits / 8);
 }
 
-/* Gives the byte addresses of all lanes for a register of a warp. Returns the active lanes. */
-static uint32_t addresses(const struct layout_meeting *m, int32_t reg, int32_t warp,
-                          uint32_t address[LAYOUT_LANES])
+/* Gives the byte addresses of the active lanes for a register of a warp. */
+static void addresses(const struct layout_meeting *m, int32_t reg, int32_t warp, uint32_t active,
+                      uint32_t address[LAYOUT_LANES])
 {
     int32_t at[LAYOUT_OUTS];
-    uint32_t active = active_lanes(m, reg, warp);
-    struct place_share r = {0, 0}, w = {0, 0};
-    if (m->linear) {
-        r = share_of(&m->composed, AXIS_REG, reg);
-        w = share_of(&m->composed, AXIS_WARP, warp);
-        r.xor ^= w.xor ^m->composed.flip[0];
-        r.add += w.add + m->composed.offset[0];
-    }
+    struct place_share r = {0, 0};
+    if (m->linear)
+        r = share_of_register(&m->composed, 0, reg, warp);
     for (int32_t lane = 0; lane < LAYOUT_LANES; lane++) {
         int32_t place = (m->lane[lane].xor ^r.xor) + m->lane[lane].add + r.add;
         bool inside = active >> lane & 1;
@@ -180,7 +185,6 @@ static uint32_t addresses(const struct layout_meeting *m, int32_t reg, int32_t w
         }
         address[lane] = inside ? in_bytes(m, place) : 0;
     }
-    return active;
 }
 
 /* Gives the matrix rows in the order in which the lanes give them: lane l has row l % 8 of
@@ -190,11 +194,11 @@ static void row_addresses(const struct layout_meeting *m, const struct access *a
 {
     const struct layout *l = &m->composed;
     const bool plain = a->kind == ACCESS_MATRIX; /* otherwise a register holds two rows */
-    struct place_share w = share_of(l, AXIS_WARP, warp), x[4][2];
+    struct place_share w = share_of(l, 0, AXIS_WARP, warp), x[4][2];
     for (int matrix = 0; matrix < a->matrices; matrix++)
         for (int half = 0; half < 2; half++) {
             int32_t r = reg + (matrix & 1) * a->matrix[0] + (matrix >> 1) * a->matrix[1];
-            x[matrix][half] = share_of(l, AXIS_REG, r + (plain ? 0 : half * (a->elements / 2)));
+            x[matrix][half] = share_of(l, 0, AXIS_REG, r + (plain ? 0 : half * (a->elements / 2)));
         }
     w.xor ^= l->flip[0];
     w.add += l->offset[0];
@@ -240,13 +244,14 @@ bool layout_access_base(const struct layout *regs, const struct access *access, 
     return is_base(access, reg) && is_first_holder(regs, reg);
 }
 
-/* Returns true if all instructions take the same wavefronts, as explained at the top. */
+/* Returns true if all instructions with the same active lanes take the same wavefronts, as explained
+ * at the top. */
 static bool is_uniform(const struct layout_meeting *m, const struct access *a)
 {
     const struct layout *l = &m->composed;
     int32_t lane_xor = 0, lane_add = 0, other_xor = l->flip[0];
     int32_t unit = a->bytes < 4 ? 32 : a->bytes * 8;
-    if (!m->linear || m->masked || unit % m->bits)
+    if (!m->linear || unit % m->bits)
         return false;
     unit /= m->bits;
     int lane = layout_in_index(l, AXIS_LANE);
@@ -266,20 +271,18 @@ static bool is_uniform(const struct layout_meeting *m, const struct access *a)
     return l->offset[0] % unit == 0 && l->flip[0] % unit == 0 && !(lane_xor & other_xor & ~kept);
 }
 
+/* Counts the wavefronts of an instruction with some active lanes; those of a matrix access are all
+ * active. */
 static int count_one(const struct layout_meeting *m, const struct access *a, int32_t reg,
-                     int32_t warp, int *least)
+                     int32_t warp, uint32_t active, int *least)
 {
     uint32_t address[LAYOUT_LANES];
-    int32_t at[LAYOUT_OUTS];
     if (a->kind != ACCESS_LANES) {
-        *least = 0;
-        if (!layout_element(m->regs, reg, 0, warp, at))
-            return 0;
         row_addresses(m, a, reg, warp, address);
         *least = a->matrices;
         return layout_matrix_wavefronts(address, a->matrices);
     }
-    uint32_t active = addresses(m, reg, warp, address);
+    addresses(m, reg, warp, active, address);
     *least = layout_shared_wavefronts_least(active, a->bytes);
     return layout_shared_wavefronts(address, active, a->bytes);
 }
@@ -293,12 +296,14 @@ static int64_t bases(const struct layout_meeting *m, const struct access *a)
 
 static void count(const struct layout_meeting *m, struct access *a)
 {
-    int32_t regs = layout_in_extent(m->regs, AXIS_REG),
-            warps = layout_in_extent(m->regs, AXIS_WARP);
-    int least = 0;
+    const int32_t regs = layout_in_extent(m->regs, AXIS_REG),
+                  warps = layout_in_extent(m->regs, AXIS_WARP);
+    const bool uniform = is_uniform(m, a);
+    uint32_t counted = 0; /* the active lanes that these wavefronts are for */
+    int wavefronts = 0, least = 0;
     a->instructions = a->wavefronts = a->least = 0;
-    if (is_uniform(m, a)) {
-        int wavefronts = count_one(m, a, 0, 0, &least);
+    if (uniform && !m->masks) {
+        wavefronts = count_one(m, a, 0, 0, UINT32_MAX, &least);
         a->instructions = bases(m, a) * warps;
         a->wavefronts = a->instructions * wavefronts;
         a->least = a->instructions * least;
@@ -308,8 +313,13 @@ static void count(const struct layout_meeting *m, struct access *a)
         if (!layout_access_base(m->regs, a, reg))
             continue;
         for (int32_t warp = 0; warp < warps; warp++) {
-            int wavefronts = count_one(m, a, reg, warp, &least);
-            a->instructions += wavefronts > 0;
+            const uint32_t active = active_lanes(m, reg, warp);
+            if (!active)
+                continue;
+            if (!uniform || active != counted)
+                wavefronts = count_one(m, a, reg, warp, active, &least);
+            counted = active;
+            a->instructions++;
             a->wavefronts += wavefronts;
             a->least += least;
         }
@@ -320,7 +330,7 @@ static void count(const struct layout_meeting *m, struct access *a)
  * whole. The vector is then given up. */
 static bool mask_cuts(const struct layout_meeting *m, const struct access *a)
 {
-    for (int b = 0; m->masked && b < a->vector_bits; b++) {
+    for (int b = 0; m->masks && b < a->vector_bits; b++) {
         struct layout_digit share = {.extent = 2};
         int i = layout_in_index(m->regs, AXIS_REG);
         int32_t rest = a->vector[b];
@@ -379,7 +389,7 @@ static bool has_bit(const struct layout *l, enum layout_axis axis, int32_t weigh
 static bool digit_is(const struct layout *l, enum layout_axis axis, int32_t weight, int32_t value,
                      int32_t unit)
 {
-    struct place_share s = share_of(l, axis, weight);
+    struct place_share s = share_of(l, 0, axis, weight);
     if (value)
         return s.xor +s.add == value && !(s.xor &&s.add);
     return s.xor % unit == 0 && s.add % unit == 0;
@@ -452,7 +462,7 @@ static int inside(const struct layout_meeting *m, const struct access *a, int32_
 
 static bool mask_cuts_matrices(const struct layout_meeting *m, const struct access *a)
 {
-    for (int32_t reg = 0; m->masked && reg < layout_in_extent(m->regs, AXIS_REG); reg++)
+    for (int32_t reg = 0; m->masks && reg < layout_in_extent(m->regs, AXIS_REG); reg++)
         for (int32_t warp = 0; warp < layout_in_extent(m->regs, AXIS_WARP); warp++)
             if (is_base(a, reg) && inside(m, a, reg, warp) < 0)
                 return true;
@@ -496,11 +506,12 @@ uint32_t layout_access_addresses(const struct layout *regs, const struct layout 
 {
     struct layout_meeting m;
     layout_meet(&m, regs, memory, bits);
+    const uint32_t active = active_lanes(&m, reg, warp);
     if (access->kind == ACCESS_LANES)
-        return addresses(&m, reg, warp, address);
-    int32_t at[LAYOUT_OUTS];
-    row_addresses(&m, access, reg, warp, address);
-    return layout_element(regs, reg, 0, warp, at) ? UINT32_MAX : 0;
+        addresses(&m, reg, warp, active, address);
+    else
+        row_addresses(&m, access, reg, warp, address);
+    return active;
 }
 
 /* --- Global memory --- */
@@ -635,7 +646,7 @@ void layout_split_addresses(const struct layout *l, struct address_split *out)
 int32_t layout_split_constant(const struct layout *l, const struct address_split *split,
                               int32_t reg, int *variant)
 {
-    struct place_share s = share_of(l, AXIS_REG, reg);
+    struct place_share s = share_of(l, 0, AXIS_REG, reg);
     *variant = 0;
     while (*variant < split->variants - 1 && *variant < 15 &&
            split->variant[*variant] != (s.xor &split->touched))

@@ -64,9 +64,11 @@ struct place_share {
     int32_t xor, add;
 };
 
-/* The share of one counter's value in all coordinates of a tile. */
-struct coordinate_share {
-    int32_t xor [LAYOUT_OUTS], add[LAYOUT_OUTS];
+/* The lanes' shares in a coordinate that some registers have outside of the tile. */
+struct layout_mask {
+    int result;
+    int32_t xors, least, most; /* all bits that they xor; the least and the most that they add */
+    struct place_share lane[LAYOUT_LANES];
 };
 
 /* A register tile and a shared layout, combined once for all the ways of moving elements between
@@ -75,10 +77,10 @@ struct layout_meeting {
     const struct layout *regs, *memory;
     int bits;    /* of an element */
     bool linear; /* composed is there */
-    bool masked; /* some registers of some lanes hold no element */
+    int masks;   /* 0: all registers of all lanes hold elements */
     struct layout composed;
     struct place_share lane[LAYOUT_LANES];
-    struct coordinate_share at[LAYOUT_LANES]; /* where masked */
+    struct layout_mask mask[LAYOUT_OUTS];
 };
 void layout_meet(struct layout_meeting *m, const struct layout *regs, const struct layout *memory,
                  int bits);
