@@ -14,26 +14,29 @@ struct range {
     int32_t least, greatest;
 };
 
-static struct range range_of(const struct emit_factor *f, int32_t reg, int axis)
+/* places: those of the factor's registers (plan_register_places) */
+static struct range range_of(const struct emit_factor *f, const int32_t *places, int32_t reg,
+                             int axis)
 {
-    int32_t all[EMIT_MOST_MOVED], at[LAYOUT_OUTS];
+    int32_t all[EMIT_MOST_MOVED];
     const int count = emit_way_registers(&f->way, reg, all);
     struct range r = {INT32_MAX, INT32_MIN};
     for (int i = 0; i < count; i++) {
-        layout_element(f->raw.layout, all[i], 0, 0, at);
-        r.least = at[axis] < r.least ? at[axis] : r.least;
-        r.greatest = at[axis] > r.greatest ? at[axis] : r.greatest;
+        const int32_t at = places[all[i] * LAYOUT_OUTS + axis];
+        r.least = at < r.least ? at : r.least;
+        r.greatest = at > r.greatest ? at : r.greatest;
     }
     return r;
 }
 
 /* Returns the k of one row of the left factor that each piece brings, if those of the same k come row by row. */
-static int32_t depth_of_pieces(const struct emit_factor *f)
+static int32_t depth_of_pieces(const struct emit_factor *f, const int32_t *places)
 {
     int32_t row = 0, depth = 0;
     for (int i = 0; i < f->count; i++) {
         const struct emit_piece *piece = &f->pieces[i];
-        const struct range rows = range_of(f, piece->reg, 0), k = range_of(f, piece->reg, 1);
+        const struct range rows = range_of(f, places, piece->reg, 0),
+                           k = range_of(f, places, piece->reg, 1);
         const bool below = i == 0 || piece[-1].first != piece->first || rows.least > row;
         row = rows.least;
         if (rows.least != rows.greatest || !below || (depth && depth != k.greatest - k.least + 1))
@@ -46,7 +49,8 @@ static int32_t depth_of_pieces(const struct emit_factor *f)
 /* Orders the instructions by the least k that they bring. */
 static void order_pieces(struct emit *m, struct emit_factor *f, int32_t k)
 {
-    const int32_t registers = emit_registers(f->raw.layout);
+    const int32_t registers = f->raw.count,
+                  *places = plan_register_places(m->layouts, f->raw.layout);
     const int axis = f->right ? 0 : 1;
     int32_t *start = arena_array(m->arena, int32_t, k + 1), *base, *least, all[EMIT_MOST_MOVED];
     base = arena_array(m->arena, int32_t, registers + 1);
@@ -57,7 +61,7 @@ static void order_pieces(struct emit *m, struct emit_factor *f, int32_t k)
     for (int32_t r = 0; r < registers; r++) {
         if (!emit_way_begins(&f->way, r))
             continue;
-        least[f->count] = range_of(f, r, axis).least;
+        least[f->count] = range_of(f, places, r, axis).least;
         start[least[f->count] + 1]++;
         base[f->count++] = r;
     }
@@ -69,7 +73,7 @@ static void order_pieces(struct emit *m, struct emit_factor *f, int32_t k)
         for (int e = emit_way_registers(&f->way, base[i], all); e-- > 0;)
             f->spots[all[e]] = (struct emit_spot){at, e};
     }
-    f->depth = f->right ? 1 : depth_of_pieces(f);
+    f->depth = f->right ? 1 : depth_of_pieces(f, places);
 }
 
 int emit_factor_unread(const struct emit_factor *f, int32_t end)
@@ -170,26 +174,32 @@ struct thread_operand emit_factor_fragment(struct emit *m, struct emit_factor *f
 
 /* --- factors --- */
 
-static struct emit_factor factor_of(struct emit *m, const struct dot_plan *p, int side)
+static struct emit_factor factor_of(const struct dot_plan *p, int side)
 {
     const bool paired = side ? p->b_paired : p->a_paired;
     const struct layout *fragment = side ? p->fragment_b : p->fragment_a;
-    struct emit_factor f = {.source = plan_source_of(p->e, side),
-                            .written = p->e->args[side]->type.dtype,
-                            .type = side ? p->b_type : p->a_type,
-                            .right = side == 1,
-                            .paired = paired,
-                            .deep = p->mma.shape.k / 16,
-                            .when = emit_constant(DT_BOOL, 1)};
-    f.raw = emit_fragment_new(m, f.source.type, paired ? (side ? p->b : p->a) : fragment);
-    emit_factor_start(m, &f);
+    const struct layout *layout = paired ? (side ? p->b : p->a) : fragment;
+    const struct mma_shape *unit = &p->mma.shape;
+    const int32_t alone = side ? emit_fma_together(p) : 1;
+    struct emit_factor f = {
+        .source = plan_source_of(p->e, side),
+        .written = p->e->args[side]->type.dtype,
+        .type = side ? p->b_type : p->a_type,
+        .right = side == 1,
+        .paired = paired,
+        .deep = unit->k / 16,
+        .each = p->kind == DOT_MMA ? (side ? unit->n : unit->m) * unit->k / WARP_LANES : alone,
+        .halved = p->unit && p->unit->how == TARGET_UNIT_HALVES,
+        .when = emit_constant(DT_BOOL, 1)};
+    f.raw = (struct fragment){.dtype = f.source.type, .layout = layout};
     return f;
 }
 
 void emit_factor_start(struct emit *m, struct emit_factor *f)
 {
-    f->made = arena_array(m->arena, struct thread_operand, f->raw.count + 1);
-    f->half = arena_array(m->arena, struct thread_operand, 2 * f->raw.count + 2);
+    const int32_t fragments = f->raw.count / f->each + 1;
+    f->made = arena_array(m->arena, struct thread_operand, fragments);
+    f->half = f->halved ? arena_array(m->arena, struct thread_operand, 2 * fragments) : NULL;
 }
 
 static const struct layout *turned(struct emit *m, const struct layout *l)
@@ -218,7 +228,8 @@ static bool open_pieces(struct emit *m, const struct dot_plan *p, struct emit_fa
         return false;
     emit_note_way(m, s ? LOC_NONE : f->source.shared->loc, s ? NULL : f->source.shared->sym,
                   &f->way, false);
-    f->raw = emit_fragment_new(m, f->raw.dtype, wanted);
+    f->raw.layout = wanted;
+    f->raw.count = emit_registers(wanted);
     order_pieces(m, f, f->chunked ? p->chunk : p->k);
     return true;
 }
@@ -233,6 +244,7 @@ static void open_whole(struct emit *m, const struct dot_plan *p, struct emit_fac
                                     f->source.transposed ? turned(m, wanted) : wanted, false);
         f->raw.layout = wanted;
     } else if (emit_way_through(m, &s->scratch, &s->place.layout, wanted, false, &f->way)) {
+        f->raw = emit_fragment_new(m, f->raw.dtype, wanted);
         emit_way_fetch(m, &f->way, &f->raw);
         emit_note_way(m, LOC_NONE, NULL, &f->way, false);
     } else {
@@ -461,11 +473,13 @@ struct fragment emit_fragment_dot(struct emit *m, const struct expr *e)
         emit_missing(m, e->loc, "a product of tiles that each thread has for itself", NULL);
         return emit_fragment_new(m, e->type.dtype, plan_blocked(m->layouts, &e->type, 0));
     }
-    struct emit_factor f[2] = {factor_of(m, p, 0), factor_of(m, p, 1)};
+    struct emit_factor f[2] = {factor_of(p, 0), factor_of(p, 1)};
     const int scratch = open_factors(m, p, f);
     struct fragment sum = first_sums(m, p);
     if (m->failed)
         return sum;
+    for (int side = 0; side < 2; side++)
+        emit_factor_start(m, &f[side]);
     if (p->kind == DOT_MMA)
         by_mma(m, p, &f[0], &f[1], sum.groups);
     else

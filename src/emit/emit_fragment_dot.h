@@ -20,9 +20,11 @@ struct emit_factor {
     struct plan_source source;
     enum dtype written, type; /* of the operand as the program has it; that the product takes */
     bool right, paired;
+    bool halved;         /* an instruction takes half of a fragment */
     int deep;            /* paired: k of an instruction in sixteens */
-    struct fragment raw; /* of source.type, as it comes; in pieces: only its layout */
-    /* By register, or by the number of a fragment: as the product takes it; without a value: not made yet. half: two of each. */
+    int32_t each;        /* registers of a fragment */
+    struct fragment raw; /* of source.type, as it comes; in pieces: only its layout and its count */
+    /* By the number of a fragment: as the product takes it; without a value: not made yet. half: two of each, if halved. */
     struct thread_operand *made, *half;
     /* Read from shared memory piece by piece: */
     struct shared_way way;
@@ -35,7 +37,7 @@ struct emit_factor {
     struct scalar when; /* bool: pieces are read if it is true */
 };
 
-/* Begins with no element made. */
+/* Begins with no fragment made. */
 void emit_factor_start(struct emit *m, struct emit_factor *f);
 /* Returns how many pieces that have any k below `end` are not read yet. */
 int emit_factor_unread(const struct emit_factor *f, int32_t end);

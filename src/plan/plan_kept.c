@@ -131,9 +131,11 @@ static struct plan_kept *keep(struct layouts *l, const struct layout *given)
     struct plan_kept **slot = slot_of(t, &layout, hash);
     if (*slot)
         return *slot;
-    *slot = arena_new(l->arena, struct plan_kept);
+    *slot = arena_room(l->arena, sizeof **slot); /* large, so only what is read is set */
     layout_copy(&(*slot)->layout, &layout);
     (*slot)->hash = hash;
+    (*slot)->places = NULL;
+    memset(&(*slot)->operands, 0, sizeof(*slot)->operands);
     layout_copy(&(*slot)->runs, &layout);
     layout_runs(&(*slot)->runs);
     t->count++;
