@@ -145,28 +145,40 @@ static bool shared_fits(struct emit *m)
     return false;
 }
 
-/* Learns the conditions of the loops in whose bodies the statement is. */
-static void enter_loops(struct tile_facts *t, const struct flow_loop *loop)
+/* Returns whether the facts have learned the conditions of the loops in whose bodies the statement is. count: these loops */
+static bool knows_loops(const struct emit *m, const struct flow_loop *loop, size_t *count)
+{
+    *count = 0;
+    if (!loop)
+        return true;
+    const bool outer = knows_loops(m, loop->outer, count);
+    if (!loop->in_body)
+        return outer;
+    return outer && (*count)++ < m->learned.count && m->learned.data[*count - 1] == loop->s;
+}
+
+static void enter_loops(struct emit *m, const struct flow_loop *loop)
 {
     if (!loop)
         return;
-    enter_loops(t, loop->outer);
-    if (loop->in_body)
-        tile_facts_enter(t, loop->s);
+    enter_loops(m, loop->outer);
+    if (!loop->in_body)
+        return;
+    tile_facts_enter(m->facts, loop->s);
+    vec_push(m->arena, &m->learned, loop->s);
 }
 
 struct facts emit_facts_of(struct emit *m, const struct expr *e)
 {
-    if (!m->facts && m->layouts)
-        m->facts = plan_facts(m->layouts);
-    if (!m->facts) {
-        m->facts = arena_new(m->arena, struct tile_facts);
-        tile_facts_find(m->facts, m->arena, m->kernel);
+    size_t loops;
+    const bool known = knows_loops(m, m->loop, &loops) && loops == m->learned.count;
+    if (!known || m->facts->undo.count != m->learned_facts) {
+        tile_facts_forget(m->facts, 0);
+        m->learned.count = 0;
+        enter_loops(m, m->loop);
+        m->learned_facts = m->facts->undo.count;
     }
-    enter_loops(m->facts, m->loop);
-    const struct facts f = tile_facts_of(m->facts, e);
-    tile_facts_forget(m->facts, 0);
-    return f;
+    return tile_facts_of(m->facts, e);
 }
 
 /* --- roles --- */
@@ -369,8 +381,8 @@ static void emit_body(struct emit *m)
     m->b.region = body;
 }
 
-/* Plans the layouts of a kernel without roles, and checks what it needs of the target. */
-static bool make_plan(struct emit *m)
+/* Plans the layouts of a kernel without roles, and checks what it needs of the target. facts: as long as the kernel stays the same */
+static bool make_plan(struct emit *m, struct tile_facts *facts)
 {
     struct layouts *l = arena_new(m->arena, struct layouts);
     const int threads = kernel_block_threads(m->kernel);
@@ -381,14 +393,16 @@ static bool make_plan(struct emit *m)
                           .out = m->out,
                           .warps = divide_up(threads, WARP_LANES),
                           .threads = threads};
-    roll_assignments(m->kernel);
+    l->facts = roll_assignments(m->kernel) ? NULL : facts;
     m->layouts = l;
     m->own_arrays = own_arrays_find(m->arena, m->kernel);
     m->out->shared_bytes = m->kernel->shared_bytes;
     plan_room_start(&m->room, m->arena, m->kernel, m->options->target->shared_bytes,
                     EMIT_SCRATCH_ALIGNMENT);
-    return plan_limits_of_kernel(l) && plan_make(l) && plan_limits_of_registers(l) &&
-           plan_limits_of_code(l);
+    if (!plan_limits_of_kernel(l) || !plan_make(l))
+        return false;
+    m->facts = l->facts;
+    return plan_limits_of_registers(l) && plan_limits_of_code(l);
 }
 
 static struct thread_function *make_function(struct emit *m)
@@ -414,9 +428,12 @@ static struct thread_function *make_function(struct emit *m)
         f->shape[1] = f->shape[2] = 1;
     }
     m->shared_bytes = k->shared_bytes;
-    if (m->by_threads ? !plan_run(&plan, NULL) || !make_plan(m)
-                      : !check_target(m) || !shared_fits(m) || !plan_run(&plan, NULL))
+    if (!m->by_threads && (!check_target(m) || !shared_fits(m)))
         return NULL;
+    if (!plan_run(&plan, NULL) || (m->by_threads && !make_plan(m, plan.facts)))
+        return NULL;
+    if (!m->by_threads)
+        m->facts = plan.facts;
     list_parameters(m);
     list_objects(m);
     emit_note_shared(m);

@@ -188,9 +188,11 @@ struct emit {
     int barriers;         /* numbers of barriers that are in use */
     int64_t copies;       /* of bodies of loops that are emitted whole, as the program says */
     VEC(struct scratch_object) scratch;
-    struct room room;                              /* of a kernel without roles */
-    int64_t shared_bytes;                          /* of the block, scratch included */
-    struct tile_facts *facts;                      /* NULL: not needed yet */
+    struct room room;     /* of a kernel without roles */
+    int64_t shared_bytes; /* of the block, scratch included */
+    struct tile_facts *facts;
+    VEC(const struct stmt *) learned; /* loops whose conditions the facts have learned … */
+    size_t learned_facts;             /* … by so many changes, the last ones */
     struct remembered remembered[EMIT_REMEMBERED]; /* by address of the expression */
     VEC(struct rising) rising;                     /* of the loops around */
     struct thread_value

@@ -359,13 +359,14 @@ static void visit_stmt(void *user, struct stmt *s)
 
 void plan_copiers(struct plan_context *c)
 {
-    struct tile_facts facts;
+    struct tile_facts *facts = arena_new(c->kernel->arena, struct tile_facts);
     struct copiers p = {.c = c,
-                        .facts = &facts,
+                        .facts = facts,
                         .ragged = kernel_block_threads(c->kernel) % WARP_LANES != 0,
                         .roles = kernel_uses_roles(c->kernel)};
-    tile_facts_find(&facts, c->kernel->arena, c->kernel);
+    tile_facts_find(facts, c->kernel->arena, c->kernel);
     stmt_walk(c->kernel->body, visit_stmt, &p);
+    c->facts = facts;
 }
 
 struct copier_width plan_copier_of(const struct target *t, const struct expr *access)

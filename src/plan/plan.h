@@ -15,6 +15,8 @@ struct plan_context {
     struct diag *diag;
     /* Bytes that divide the address of each pointer parameter, by its index; NULL: 16 all. */
     const int *alignment;
+    struct tile_facts
+        *facts; /* of the kernel's scalars: those that copiers found last; NULL: none */
 };
 
 /* units.c: writes by(…) at each tile-level `dot`: the unit, whether it works in halves, which factors

@@ -26,8 +26,9 @@ struct layouts {
     const struct target *target;
     struct diag *diag;
     struct lowered *out;
-    int warps;   /* of a block, rounded up */
-    int threads; /* of a block */
+    int warps;                /* of a block, rounded up */
+    int threads;              /* of a block */
+    struct tile_facts *facts; /* of the kernel's scalars; NULL until they are found */
     struct plan *plan;
     struct kept_layouts *kept; /* NULL until the first layout is kept */
     bool failed;               /* an error was reported; what is emitted is of no use */
@@ -117,8 +118,6 @@ void plan_rows(const struct type *t, struct layout *out);
 const struct layout *plan_symbol(struct layouts *l, const struct sym *s);
 /* Returns the layout of a ST_SHARED symbol: d0, d1, … -> at, in elements. */
 const struct layout *plan_shared(struct layouts *l, const struct sym *s);
-/* Returns the facts of the kernel's scalars, with nothing learned. */
-struct tile_facts *plan_facts(struct layouts *l);
 /* How the threads divide a copy global -> shared between them, for the statement's target. */
 const struct layout *plan_copy(struct layouts *l, const struct expr *target,
                                const struct expr *value);

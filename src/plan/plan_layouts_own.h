@@ -60,7 +60,6 @@ struct plan {
     VEC(struct planned_symbol *) symbols;
     VEC(struct planned_shared *) tiles;
     struct pointer_map dot_of, symbol_of, shared_of, copy_of;
-    struct tile_facts facts;
     struct pointer_map
         unrolled; /* counters of loops that are unrolled: constants wherever they are used */
     VEC(struct blocked_made) blocked;

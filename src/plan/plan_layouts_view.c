@@ -10,7 +10,8 @@ enum { VECTOR_BYTES = 16 };
 
 int64_t plan_divisor(struct layouts *l, const struct expr *e)
 {
-    return divisor_of(&l->plan->facts, e);
+    tile_facts_forget(l->facts, 0);
+    return divisor_of(l->facts, e);
 }
 
 bool plan_is_fixed(struct layouts *l, const struct expr *e)
@@ -41,13 +42,11 @@ static void note_unrolled(void *user, struct stmt *s)
 
 void plan_scalars(struct layouts *l)
 {
-    tile_facts_find(&l->plan->facts, l->arena, l->kernel);
+    if (!l->facts) {
+        l->facts = arena_new(l->arena, struct tile_facts);
+        tile_facts_find(l->facts, l->arena, l->kernel);
+    }
     stmt_walk(l->kernel->body, note_unrolled, l);
-}
-
-struct tile_facts *plan_facts(struct layouts *l)
-{
-    return &l->plan->facts;
 }
 
 /* --- Rows of views --- */

@@ -15,7 +15,8 @@ struct own_arrays *own_arrays_find(struct arena *a, const struct kernel *k);
  * constant. */
 bool own_arrays_in_memory(const struct own_arrays *all, const struct sym *s);
 
-/* Replaces assignments of many elements that each thread does for itself by loops over elements. Keeps the program's meaning. */
-void roll_assignments(struct kernel *k);
+/* Replaces assignments of many elements that each thread does for itself by loops over elements. Keeps the program's meaning. Returns
+ * whether there were any. */
+bool roll_assignments(struct kernel *k);
 
 #endif

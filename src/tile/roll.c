@@ -264,9 +264,15 @@ static struct stmt *rolled(struct kernel *k, const struct stmt *s, struct expr *
     return scope;
 }
 
+struct rolling {
+    struct kernel *kernel;
+    bool any;
+};
+
 static void roll(void *user, struct stmt *s)
 {
-    struct kernel *k = user;
+    struct rolling *all = user;
+    struct kernel *k = all->kernel;
     bool declares = s->kind == STMT_DECL;
     if ((!declares && s->kind != STMT_ASSIGN) || !s->value)
         return;
@@ -276,6 +282,7 @@ static void roll(void *user, struct stmt *s)
         return;
     struct expr *target = declares ? expr_ref(k, sym, s->loc) : s->target;
     struct stmt *scope = rolled(k, s, target, to);
+    all->any = true;
     scope->next = s->next;
     if (declares) {
         s->next = scope;
@@ -285,7 +292,9 @@ static void roll(void *user, struct stmt *s)
     }
 }
 
-void roll_assignments(struct kernel *k)
+bool roll_assignments(struct kernel *k)
 {
-    stmt_walk(k->body, roll, k);
+    struct rolling all = {k, false};
+    stmt_walk(k->body, roll, &all);
+    return all.any;
 }
