@@ -4,7 +4,8 @@
  * instruction represents all of them (is_uniform): if the other counters only shift all lanes by
  * the same amount, or xor the same bits into all, they permute the banks and change no count. If
  * lanes also add, this holds for the bits below the lowest one that they add to; an xor of a bit
- * above it must be of a bit that no lane has, because it is then a shift. */
+ * above it must be of a bit that no lane has, because it is then a shift. An xor of bits within a
+ * word moves no lane to another word if no lane adds. */
 #include "layout/layout_access.h"
 
 #include "layout/gf2.h"
@@ -254,6 +255,7 @@ static bool is_uniform(const struct layout_meeting *m, const struct access *a)
     if (!m->linear || unit % m->bits)
         return false;
     unit /= m->bits;
+    int32_t finer = l->flip[0] % unit; /* bits below the unit that others than lanes xor */
     int lane = layout_in_index(l, AXIS_LANE);
     for (int d = 0; d < l->digit_count; d++) {
         if (l->digits[d].in == lane) {
@@ -263,12 +265,15 @@ static bool is_uniform(const struct layout_meeting *m, const struct access *a)
         }
         int32_t weight = layout_weight(l, d);
         bool within = l->ins[l->digits[d].in].axis == AXIS_REG && !is_base(a, weight);
-        if (!within && (l->digits[d].add[0] % unit || l->digits[d].xor [0] % unit))
+        if (!within && l->digits[d].add[0] % unit)
             return false;
+        finer |= within ? 0 : l->digits[d].xor [0] % unit;
         other_xor |= l->digits[d].xor [0];
     }
     int32_t kept = lane_add ? (lane_add & -lane_add) - 1 : -1; /* bits that no lane adds to */
-    return l->offset[0] % unit == 0 && l->flip[0] % unit == 0 && !(lane_xor & other_xor & ~kept);
+    if (finer && (a->bytes >= 4 || lane_add))
+        return false;
+    return l->offset[0] % unit == 0 && !(lane_xor & other_xor & ~kept);
 }
 
 /* Counts the wavefronts of an instruction with some active lanes; those of a matrix access are all
@@ -294,16 +299,23 @@ static int64_t bases(const struct layout_meeting *m, const struct access *a)
     return layout_in_extent(m->regs, AXIS_REG) / (moved * layout_free_extent(m->regs, AXIS_REG));
 }
 
+/* The wavefronts of instructions with the same active lanes. */
+struct counted {
+    uint32_t active; /* 0: not counted yet */
+    int wavefronts, least;
+};
+
 static void count(const struct layout_meeting *m, struct access *a)
 {
+    enum { KEPT = 16 };
+    struct counted kept[KEPT] = {{0}};
+
     const int32_t regs = layout_in_extent(m->regs, AXIS_REG),
                   warps = layout_in_extent(m->regs, AXIS_WARP);
     const bool uniform = is_uniform(m, a);
-    uint32_t counted = 0; /* the active lanes that these wavefronts are for */
-    int wavefronts = 0, least = 0;
     a->instructions = a->wavefronts = a->least = 0;
     if (uniform && !m->masks) {
-        wavefronts = count_one(m, a, 0, 0, UINT32_MAX, &least);
+        int least, wavefronts = count_one(m, a, 0, 0, UINT32_MAX, &least);
         a->instructions = bases(m, a) * warps;
         a->wavefronts = a->instructions * wavefronts;
         a->least = a->instructions * least;
@@ -316,12 +328,14 @@ static void count(const struct layout_meeting *m, struct access *a)
             const uint32_t active = active_lanes(m, reg, warp);
             if (!active)
                 continue;
-            if (!uniform || active != counted)
-                wavefronts = count_one(m, a, reg, warp, active, &least);
-            counted = active;
+            struct counted *c = &kept[active % (KEPT - 1)];
+            if (!uniform || active != c->active) {
+                c->active = active;
+                c->wavefronts = count_one(m, a, reg, warp, active, &c->least);
+            }
             a->instructions++;
-            a->wavefronts += wavefronts;
-            a->least += least;
+            a->wavefronts += c->wavefronts;
+            a->least += c->least;
         }
     }
 }
