@@ -55,6 +55,36 @@ static bool is_candidate(const struct thread_operation *op)
            op->results.data[0]->type.count == 1;
 }
 
+static bool same_memory(const struct thread_operation *a, const struct thread_operation *b)
+{
+    const struct place p = place_of(a), q = place_of(b);
+    return a->op == b->op && a->types[0] == b->types[0] && p.object == q.object &&
+           p.value == q.value;
+}
+
+/* Returns whether some region has accesses that may be neighbours: if not, their facts are not needed. */
+static bool any_pair(const struct thread_region *r)
+{
+    enum { MOST = 32 };
+    const struct thread_operation *seen[MOST];
+    int count = 0;
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        for (size_t j = 0; j < op->regions.count; j++)
+            if (any_pair(op->regions.data[j]))
+                return true;
+        if (!is_candidate(op))
+            continue;
+        for (int j = 0; j < count; j++)
+            if (same_memory(seen[j], op))
+                return true;
+        if (count == MOST)
+            return true;
+        seen[count++] = op;
+    }
+    return false;
+}
+
 static void note_divisor(void *user, const struct thread_operation *op, const struct facts *facts)
 {
     struct combining *c = user;
@@ -111,15 +141,10 @@ static bool find_others(const struct thread_region *r, size_t from, const bool *
     n->at[own.number - n->first] = from;
     for (size_t i = from + 1; i < r->operations.count && left > 0; i++) {
         const struct thread_operation *other = r->operations.data[i];
-        struct place at = {0};
-        if (other->op == op->op)
-            at = place_of(other);
-        const bool similar = other->op == op->op && other->types[0] == op->types[0] &&
-                             is_candidate(other) && at.object == own.object &&
-                             at.value == own.value;
+        const bool similar = other->op == op->op && is_candidate(other) && same_memory(op, other);
         if (stops(op, other, similar))
             return false;
-        const int64_t away = similar ? at.number - n->first : -1;
+        const int64_t away = similar ? place_of(other).number - n->first : -1;
         if (away < 0 || away >= (int64_t)n->count)
             continue;
         if (stores && (taken[i] || seen >> away & 1))
@@ -263,7 +288,8 @@ static void combine_region(struct combining *c, struct thread_region *r)
 void thread_combine(struct arena *a, struct thread_function *f)
 {
     struct combining c = {.build = {.arena = a, .function = f, .where = f->where}};
+    if (!any_pair(f->body))
+        return;
     thread_facts_walk(a, f, is_candidate, note_divisor, &c);
-    if (c.divisors.count)
-        combine_region(&c, f->body);
+    combine_region(&c, f->body);
 }

@@ -262,6 +262,7 @@ struct solve_node {
 };
 
 #define RECENT_INTS 256
+#define RECENT_SLOTS 64
 
 struct sync_check {
     struct arena *arena; /* the check's own arena */
@@ -294,6 +295,7 @@ struct sync_check {
     bool doubts;      /* exact: something may have happened that could not be confirmed */
     int top, zero, one;
     int recent_int[RECENT_INTS]; /* values of integers, by their last bits; 0: none yet */
+    size_t *recent_slots;        /* slots that were asked for, by address of the symbol */
     int64_t steps, step_limit;
     int64_t *steps_left;        /* steps left for hasty tries; NULL: any number */
     size_t stored, store_limit; /* bytes of states */

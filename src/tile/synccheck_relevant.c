@@ -28,9 +28,15 @@ bool sync_touches_shared(const struct expr *e)
 
 int sync_tracked_slot(const struct sync_check *k, const struct sym *s)
 {
-    for (size_t i = 0; i < k->code.slots.count; i++)
-        if (k->code.slots.data[i].sym == s)
+    const size_t count = k->code.slots.count;
+    size_t *recent = &k->recent_slots[(uintptr_t)s / sizeof *s % RECENT_SLOTS];
+    if (*recent < count && k->code.slots.data[*recent].sym == s)
+        return (int)*recent;
+    for (size_t i = 0; i < count; i++)
+        if (k->code.slots.data[i].sym == s) {
+            *recent = i;
             return (int)i;
+        }
     return -1;
 }
 

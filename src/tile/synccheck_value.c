@@ -77,6 +77,7 @@ int sync_intern(struct interner *t, const void *blob, size_t size, bool *is_new)
 
 void sync_values_init(struct sync_check *k)
 {
+    k->recent_slots = arena_array(k->arena, size_t, RECENT_SLOTS);
     sync_interner_init(&k->values, k->arena);
     sync_interner_init(&k->atoms, k->arena);
     sync_interner_init(&k->lanes, k->arena);
