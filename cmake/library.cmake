@@ -58,7 +58,7 @@ include(small)
 set(small_sources ${library_sources})
 set(sim_quick "sim/sim_(atomic|memory|mma_quads|race(_(access|base|shadow))?|paths|warp|wgmma_multiply)")
 foreach(quick "base/(arena|real|real_trig|text)"
-        "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache|row_blocks)"
+        "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame(_block)?|packed_cache|row_blocks)"
         "facts/facts"
         "layout/layout_banks"
         "${sim_quick}"
@@ -164,7 +164,7 @@ if(routine_sources)
             APPEND PROPERTY COMPILE_OPTIONS -fno-inline-functions -fno-tree-pre -fno-thread-jumps)
         # The loops of products and of packing are in routines, so what calls these is compiled for size: 5 KB less.
         set(callers ${run_sources})
-        list(FILTER callers INCLUDE REGEX "/src/cpu/(exec_(dot|pack|packed|value)|frame|packed_cache)[.]c$")
+        list(FILTER callers INCLUDE REGEX "/src/cpu/(exec_(dot|pack|packed|value)|frame(_block)?|packed_cache)[.]c$")
         set_property(SOURCE ${callers} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
         if(TILEWRIGHT_TAKES_STRINGOP)
             set_property(SOURCE ${callers} APPEND PROPERTY COMPILE_OPTIONS -mstringop-strategy=libcall)

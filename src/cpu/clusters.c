@@ -106,7 +106,7 @@ static struct frame *run_cluster(const struct cluster_pool *p, struct frame *fra
     struct frame *faulted = NULL;
     bool progress = true;
     for (int alive = 1; alive > 0 && !faulted && progress;) {
-        if (workers_were_cancelled(p->launch))
+        if (frame_is_cancelled(p->launch))
             return NULL;
         faulted = run_round(frames, p->blocks, &alive, &progress);
     }
@@ -133,7 +133,7 @@ static void work(void *user, int index)
     atomic_fetch_or(&p->manned, made == p->blocks);
     if (profile)
         profile_begin(profile);
-    while (made == p->blocks && p->faults[index].kind == CPU_OK && !workers_were_cancelled(l)) {
+    while (made == p->blocks && p->faults[index].kind == CPU_OK && !frame_is_cancelled(l)) {
         int64_t cluster = atomic_fetch_add(&p->next, 1);
         if (cluster >= p->clusters)
             break;

@@ -106,19 +106,6 @@ void dot_prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,
 
 /* --- the next block --- */
 
-/* Indices may have any value: steps wrap, and a start is checked against the view before it is
- * fetched. */
-void dot_note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box)
-{
-    for (int i = 0; i < a->rank; i++) {
-        tile->step[i] = 0;
-        if (tile->access == a)
-            (void)__builtin_sub_overflow(box->start[i], tile->start[i], &tile->step[i]);
-        tile->start[i] = box->start[i];
-    }
-    tile->access = a;
-}
-
 static void next_start(const struct tile_prefetch *tile, int64_t *start)
 {
     for (int i = 0; i < tile->access->rank; i++)
@@ -181,7 +168,7 @@ static void add_next(struct prefetch_list *list, struct frame *f, const struct p
     if (plan->block_axes == 1 || plan->block_axes == 2) {
         start_in_next(f, state, plan, (int)plan->block_axes - 1, start);
     } else if (cache < MOST_TILE_PREFETCHES) {
-        dot_note_tile(&f->packed_prefetch[cache], state->fill->from, &state->box);
+        exec_note_tile(&f->packed_prefetch[cache], state->fill->from, &state->box);
         next_start(&f->packed_prefetch[cache], start);
     } else {
         return;

@@ -365,7 +365,8 @@ bool ensures_check_with(struct arena *a, const struct kernel *k, const struct cp
                         const struct ensures_listener *listener, struct ensures_report *report)
 {
     *report = (struct ensures_report){.ok = true};
-    struct oracle o = {.arena = a,
+    struct oracle o = {.eval = oracle_eval_expr,
+                       .arena = a,
                        .kernel = k,
                        .args = args,
                        .parallel = parallel,

@@ -81,18 +81,6 @@ static bool eval_access(struct oracle *o, const struct expr *e, struct oracle_ti
     return done;
 }
 
-bool oracle_eval_int(struct oracle *o, const struct expr *e, int64_t *out)
-{
-    struct oracle_tile x;
-    if (!oracle_eval(o, e, NULL, &x))
-        return false;
-    bool usable = x.count == 1 && x.i && !(x.error && x.error[0] != 0);
-    if (usable)
-        *out = x.i[0];
-    oracle_tile_free(o, &x);
-    return usable || oracle_fail(o, "an index or extent is not an exact integer");
-}
-
 /* --- ops --- */
 
 static bool eval_operands(struct oracle *o, const struct expr *e, const struct hint *hint,
@@ -395,8 +383,8 @@ static bool eval_once(struct oracle *o, const struct expr *e, const struct hint 
     }
 }
 
-bool oracle_eval(struct oracle *o, const struct expr *e, const struct hint *hint,
-                 struct oracle_tile *out)
+bool oracle_eval_expr(struct oracle *o, const struct expr *e, const struct hint *hint,
+                      struct oracle_tile *out)
 {
     struct twin *twin = is_costly(e) ? twin_of(o, e) : NULL;
     struct fixed_part *fixed = fixed_of(o, e);

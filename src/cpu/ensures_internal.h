@@ -64,7 +64,17 @@ struct ensures_kept {
     VEC(struct oracle_tile) tiles;
 };
 
+/* The shape that the context of an expression requires, for iota() and broadcast() over run-time
+ * extents; NULL: none. */
+struct hint {
+    int rank;
+    const int64_t *extent;
+};
+
 struct oracle {
+    /* oracle_eval_expr, which the files below ensures_eval.c call for the expressions in an op */
+    bool (*eval)(struct oracle *o, const struct expr *e, const struct hint *hint,
+                 struct oracle_tile *out);
     struct arena *arena;
     struct ensures_kept *filling;       /* values are also kept here; NULL: they are not */
     const struct ensures_kept *instead; /* values are taken from here; NULL: they are evaluated */
@@ -116,6 +126,14 @@ bool oracle_tile_strides(const struct oracle_tile *x, int rank, const int64_t *e
  * `work`: the time of all pieces, in nanoseconds, roughly. */
 void oracle_parallel(const struct oracle *o, int64_t count, double work,
                      void (*body)(void *user, int64_t begin, int64_t end), void *user);
+
+static inline bool oracle_eval(struct oracle *o, const struct expr *e, const struct hint *hint,
+                               struct oracle_tile *out)
+{
+    return o->eval(o, e, hint, out);
+}
+/* Evaluates an index or an extent. */
+bool oracle_eval_int(struct oracle *o, const struct expr *e, int64_t *out);
 
 struct rule;
 /* Applies the op of `rule` to `count` operands, broadcast. Frees the operands. */
@@ -206,14 +224,9 @@ bool oracle_access_load(struct oracle *o, const struct access *x, struct number 
 
 /* --- ensures_eval.c --- */
 
-/* The shape that the context of an expression requires, for iota() and broadcast() over run-time
- * extents; NULL: none. */
-struct hint {
-    int rank;
-    const int64_t *extent;
-};
-bool oracle_eval(struct oracle *o, const struct expr *e, const struct hint *hint,
-                 struct oracle_tile *out);
+/* Evaluates an expression: oracle->eval. */
+bool oracle_eval_expr(struct oracle *o, const struct expr *e, const struct hint *hint,
+                      struct oracle_tile *out);
 /* Finds the twins in an expression; forgets the values of earlier ones. */
 void oracle_find_twins(struct oracle *o, const struct expr *e);
 void oracle_forget_twins(struct oracle *o);
@@ -221,7 +234,6 @@ void oracle_forget_twins(struct oracle *o);
  * of earlier ones. */
 void oracle_find_fixed(struct oracle *o);
 void oracle_forget_fixed(struct oracle *o);
-bool oracle_eval_int(struct oracle *o, const struct expr *e, int64_t *out);
 
 /* --- ensures_shape.c: each frees x --- */
 

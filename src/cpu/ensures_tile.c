@@ -343,3 +343,15 @@ bool oracle_tile_elementwise(struct oracle *o, const struct rule *rule, struct o
     return !w.failed ||
            oracle_fail(o, "`%s` has no value (division by zero?)", op_table[rule->op].text);
 }
+
+bool oracle_eval_int(struct oracle *o, const struct expr *e, int64_t *out)
+{
+    struct oracle_tile x;
+    if (!oracle_eval(o, e, NULL, &x))
+        return false;
+    bool usable = x.count == 1 && x.i && !(x.error && x.error[0] != 0);
+    if (usable)
+        *out = x.i[0];
+    oracle_tile_free(o, &x);
+    return usable || oracle_fail(o, "an index or extent is not an exact integer");
+}

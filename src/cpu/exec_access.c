@@ -283,6 +283,19 @@ struct box_walk {
     bool store;
 };
 
+/* Indices may have any value: steps wrap, and a start is checked against the view before it is
+ * fetched. */
+void exec_note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box)
+{
+    for (int i = 0; i < a->rank; i++) {
+        tile->step[i] = 0;
+        if (tile->access == a)
+            (void)__builtin_sub_overflow(box->start[i], tile->start[i], &tile->step[i]);
+        tile->start[i] = box->start[i];
+    }
+    tile->access = a;
+}
+
 void exec_nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool merge)
 {
     if (extent == 1 && merge)
@@ -516,7 +529,7 @@ void step_store(struct frame *f, const struct instr *in)
         return;
     exec_box_store(f, a, &box, frame_at(f, in->a), frame_mask(f, in->mask));
     if (f->program->packed_count > 0 && a->space == SPACE_VIEW && a->rank >= 2)
-        dot_note_tile(&f->store_prefetch, a, &box);
+        exec_note_tile(&f->store_prefetch, a, &box);
 }
 
 /* Poisons a shared tile that has no value, each time its declaration is reached. */

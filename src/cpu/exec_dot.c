@@ -244,7 +244,7 @@ void step_dot_store(struct frame *f, const struct instr *in)
     if (!exec_access_box(f, d->to, in->loc, &box) ||
         !exec_async_leaves_box(f, d->to, &box, in->loc))
         return;
-    dot_note_tile(&f->store_prefetch, d->to, &box);
+    exec_note_tile(&f->store_prefetch, d->to, &box);
     if (!box.empty && takes_sums(f, d, p, &box, &out)) {
         struct prefetch_list list = {.depth = (int64_t)p->depth};
         dot_prefetch_store(&list, f, &box);

@@ -1,23 +1,8 @@
 /* A frame: a block's state. It has its own memory, but no thread of its own: it runs on the
  * thread that calls frame_run. */
-#include "base/number.h"
 #include "cpu/profile.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-enum {
-    TURNS_BETWEEN_POLLS = 256, /* turns of a loop; a turn may work on large tiles */
-    WORTH_BINDING = 8          /* least number of blocks of a worker for which binding pays */
-};
-
-void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size)
-{
-    kept_flag_take(launch->allocating);
-    void *result = launch->allocator->resize(launch->allocator->user, ptr, old_size, size);
-    atomic_store_explicit(launch->allocating, false, memory_order_release);
-    return result;
-}
+enum { WORTH_BINDING = 8 }; /* least number of blocks of a worker for which binding pays */
 
 /* Returns the size of the frame's memory, which is aligned to SLOT_ALIGNMENT within a block of
  * the allocator's. */
@@ -56,7 +41,7 @@ void frame_free(struct frame *f)
         return;
     exec_async_drop(f);
     if (f->copies)
-        frame_resize(f->launch, f->copies, f->copy_capacity * sizeof *f->copies, 0);
+        kept_realloc(f->launch, f->copies, f->copy_capacity * sizeof *f->copies, 0);
     kept_give(f->launch, f->kept);
     *f = (struct frame){0};
 }
@@ -73,31 +58,6 @@ void frame_set_params(struct frame *f, const struct cpu_argument *args)
         else
             dtype_store_i64(slot->dtype, f->memory + slot->at, args[i].scalar.i);
     }
-}
-
-/* Workers that each take some columns of blocks begin at different rows. So each worker packs
- * another part of the operands that all of them need, instead of all packing the same part at
- * the same time. */
-int64_t frame_block_of_turn(const struct launch_state *l, int64_t turn)
-{
-    if (!l->program->by_columns)
-        return turn;
-    int64_t plane = l->grid[0] * l->grid[1], z = turn / plane, in_plane = turn - z * plane;
-    int64_t x = in_plane / l->grid[1], y = in_plane - x * l->grid[1];
-    if (l->workers > 1) {
-        y += (turn - y) / l->turns_a_worker * l->grid[1] / l->workers;
-        y -= y < l->grid[1] ? 0 : l->grid[1];
-    }
-    return z * plane + y * l->grid[0] + x;
-}
-
-void frame_block_place(const struct launch_state *l, int64_t id, int64_t place[3])
-{
-    const int64_t *grid = l->grid;
-    int64_t rest = id < grid[0] ? 0 : id / grid[0]; /* avoids a division, which is slow */
-    place[0] = id - rest * grid[0];
-    place[2] = rest < grid[1] ? 0 : rest / grid[1];
-    place[1] = rest - place[2] * grid[1];
 }
 
 void frame_start(struct frame *f, int64_t turn, int64_t id)
@@ -117,7 +77,7 @@ void frame_start(struct frame *f, int64_t turn, int64_t id)
         packed_start(f);
     f->group = 0;
     f->pc = 0;
-    f->until_poll = TURNS_BETWEEN_POLLS;
+    f->until_poll = FRAME_TURNS_BETWEEN_POLLS;
     f->state = FRAME_READY;
     if (f->fault.kind != CPU_OK)
         f->fault = (struct cpu_fault){0};
@@ -137,32 +97,4 @@ void frame_run(struct frame *f)
         in->step(f, in);
     }
     f->progressed = (steps > 1 && !f->stuck) || f->state != FRAME_WAITING;
-}
-
-void frame_poll(struct frame *f)
-{
-    if (workers_were_cancelled(f->launch) || atomic_load(f->launch->stop) < f->id)
-        f->state = FRAME_STOPPED;
-    f->until_poll = TURNS_BETWEEN_POLLS;
-}
-
-void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int lane,
-                 const char *format, ...)
-{
-    if (f->state == FRAME_FAULT)
-        return;
-    const int *threads = f->program->kernel->threads;
-    f->state = FRAME_FAULT;
-    f->fault = (struct cpu_fault){.kind = kind, .loc = loc, .thread = {-1, -1, -1}};
-    memcpy(f->fault.block, f->block, sizeof f->block);
-    if (lane >= 0 && kernel_thread_level(f->program->kernel)) {
-        int x = threads[0], y = threads[1] > 0 ? threads[1] : 1;
-        f->fault.thread[0] = lane % x;
-        f->fault.thread[1] = lane / x % y;
-        f->fault.thread[2] = lane / x / y;
-    }
-    va_list args;
-    va_start(args, format);
-    number_vformat(f->fault.message, sizeof f->fault.message, format, args);
-    va_end(args);
 }

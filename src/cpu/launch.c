@@ -326,7 +326,7 @@ static enum cpu_fault_kind run_rounds(struct launch_state *l, struct frame *fram
     int64_t alive = l->blocks;
     while (alive > 0) {
         bool progress;
-        if (workers_were_cancelled(l))
+        if (frame_is_cancelled(l))
             return CPU_CANCELLED;
         alive = run_round(frames, l->blocks, &progress, &faulted);
         for (int64_t i = 0; i < l->blocks && alive > 0 && !progress && !faulted; i++)

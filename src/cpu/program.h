@@ -352,8 +352,8 @@ void frame_block_place(const struct launch_state *l, int64_t id, int64_t place[3
 void frame_start(struct frame *f, int64_t turn, int64_t id);
 /* Takes a lock that is held for a short time; its thread may lose its core meanwhile. */
 void kept_flag_take(atomic_bool *flag);
-/* Calls the allocator, for one worker at a time. */
-void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
+/* Resizes memory by the launch's allocator, for one worker at a time. */
+void *kept_realloc(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
 /* Takes memory of at least `bytes` for a worker, kept from an earlier launch or new (NULL: none), and
  * gives it back. */
 struct kept_block kept_take(const struct launch_state *l, size_t bytes, int worker);
@@ -362,7 +362,10 @@ void kept_give(const struct launch_state *l, struct kept_block block);
 struct allocator kept_allocator(struct launch_state *l);
 /* Runs until the frame ends, faults, or waits at a lock. */
 void frame_run(struct frame *f);
-/* Asks the caller whether to continue; stops the frame if not. */
+/* Asks the caller whether to continue; a launch that was cancelled once stays cancelled. */
+bool frame_is_cancelled(const struct launch_state *l);
+enum { FRAME_TURNS_BETWEEN_POLLS = 256 }; /* turns of a loop; a turn may work on large tiles */
+/* Stops the frame if the caller does not continue. */
 void frame_poll(struct frame *f);
 /* Notes the fault of a lane (-1: of the block) and stops the frame. */
 #if defined(__GNUC__)
@@ -422,9 +425,9 @@ bool exec_access_next(const struct access *a, int64_t *coordinate);
 /* exec_strided.c: makes the nest of a strided access to memory with these strides. */
 void exec_strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
                        struct strided_nest *nest);
-/* exec_row.c: finds the row of a view that is bound. */
+/* exec_strips.c: finds the row of a view that is bound. */
 struct row_place exec_row_place(const struct launch_state *l, const struct access *a);
-/* Notes the addresses of the slots of a chain over one row, except those of rows of views. */
+/* exec_row.c: notes the addresses of the slots of a chain over one row, except those of rows of views. */
 void exec_row_chain_open(struct frame *f, const struct strip_detail *d);
 /* exec_chain.c: notes that a row was loaded from this address. */
 void exec_note_row(struct frame *f, uint32_t row, const unsigned char *from, size_t bytes);
@@ -474,17 +477,19 @@ enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
                                 const struct cpu_argument *args, struct cpu_fault *fault);
 /* Returns the number of workers for the launch. */
 int workers_count(const struct launch_state *l);
-bool workers_were_cancelled(const struct launch_state *l);
 /* Tells the launch's progress callback that `blocks` more blocks have begun. */
 void workers_tell_progress(const struct launch_state *l, int64_t blocks);
 
 /* exec_shared.c: takes part in a product of another worker. profile: of this one, or NULL. false:
  * there is nothing left to do. */
 bool exec_help_with_product(struct shared_product *p, struct frame_profile *profile);
-/* dot_prefetch.c: notes where a block stores a tile. */
-void dot_note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box);
+/* exec_access.c: notes where a block stores a tile. */
+void exec_note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box);
 
-/* exec_async.c: returns whether the copies under way leave the box (the lanes' elements) alone;
+/* exec_async_meets.c */
+/* Returns the statement that completes a copy, for messages. */
+const char *exec_async_wait_of(const struct copy_under_way *copy);
+/* Returns whether the copies under way leave the box (the lanes' elements) alone;
  * notes the fault if not. */
 bool exec_async_leaves_box(struct frame *f, const struct access *a, const struct box *box,
                            struct loc loc);

@@ -653,7 +653,7 @@ static bool run_along(struct frame *f, const struct row_blocks *b, int64_t first
             for (const struct bound_call *c = b->call; c < behind; c++)
                 run_call(f, c, block, &seen);
         if (--*unasked <= 0) {
-            if (workers_were_cancelled(f->launch))
+            if (frame_is_cancelled(f->launch))
                 return false;
             *unasked = b->unasked;
         }

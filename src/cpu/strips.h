@@ -115,8 +115,6 @@ struct row_part {
 void exec_reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
                      const struct row_part *r, unsigned char *to);
 
-/* --- exec_row.c --- */
-
 /* Returns the address of a row of a view, if it is complete and contiguous; else NULL. */
 unsigned char *exec_row_in_view(const struct frame *f, const struct access *a);
 

@@ -47,13 +47,6 @@ struct pool {
     char after_idle[LINES];
 };
 
-bool workers_were_cancelled(const struct launch_state *l)
-{
-    if (l->options->cancelled && l->options->cancelled(l->options->cancelled_user))
-        atomic_store(l->cancelled, true);
-    return atomic_load(l->cancelled);
-}
-
 void workers_tell_progress(const struct launch_state *l, int64_t blocks)
 {
     const struct cpu_options *o = l->options;
@@ -75,7 +68,7 @@ static void run_block(struct pool *pool, struct frame *f)
     frame_run(f);
     while (f->state == FRAME_WAITING) {
         bool last_chance = lower_blocks_ended(pool, f->turn);
-        if (atomic_load(pool->launch->stop) < f->id || workers_were_cancelled(pool->launch))
+        if (atomic_load(pool->launch->stop) < f->id || frame_is_cancelled(pool->launch))
             return;
         frame_run(f);
         if (f->state != FRAME_WAITING)
@@ -221,7 +214,7 @@ static void work(void *user, int index)
     if (!atomic_load(&pool->manned))
         atomic_store(&pool->manned, true);
     int64_t turn;
-    while (!workers_were_cancelled(pool->launch) && !needs_others(pool, w) &&
+    while (!frame_is_cancelled(pool->launch) && !needs_others(pool, w) &&
            take_turn(pool, w, &turn)) {
         workers_tell_progress(pool->launch, w->frame.row_blocks ? w->end - turn : 1);
         if (w->frame.row_blocks) {
@@ -246,8 +239,7 @@ static void work(void *user, int index)
     frame_free(&w->frame);
     const int64_t left = atomic_fetch_sub(&pool->unfinished, w->taken) - w->taken;
     w->taken = 0;
-    if (pool->shares && pool->alone_until == 0 && left > 0 &&
-        !workers_were_cancelled(pool->launch)) {
+    if (pool->shares && pool->alone_until == 0 && left > 0 && !frame_is_cancelled(pool->launch)) {
         atomic_fetch_add(&pool->idle, 1);
         help_others(pool, w, profile);
         atomic_fetch_sub(&pool->idle, 1);
@@ -303,7 +295,7 @@ static bool work_alone(struct pool *pool)
     work(pool, 0);
     pool->alone_until = 0;
     parallel->alone(parallel->user, platform_seconds() - began);
-    return !workers_were_cancelled(l) && any_left(pool, 0);
+    return !frame_is_cancelled(l) && any_left(pool, 0);
 }
 
 /* Sets what others read of a worker. The rest, some 3000 bytes, stays in its own core's cache: the
