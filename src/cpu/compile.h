@@ -126,6 +126,10 @@ struct holds {
 
 struct compiler {
     struct arena *arena;
+    /* The recursion: compile_expr and compile_scope call these, because an expression is part of
+     * accesses, chains and products, and statements are part of roles. compile_body sets them. */
+    struct value (*emit_expr)(struct compiler *c, const struct expr *e, const struct value *into);
+    void (*emit_scope)(struct compiler *c, const struct stmt *body);
     const struct kernel *kernel;
     const struct routine_set *set;
     struct cpu_program *program;
@@ -189,7 +193,24 @@ struct compiler {
 /* Most nodes that unrolling makes of one loop, and of all loops. */
 enum { MOST_UNROLLED_LOOP = 1024, MOST_UNROLLED = 8192 };
 
-/* --- compile.c --- */
+/* Compiles e and returns its value. If `into` is given and usable (the result then has the shape
+ * and type of e), the value is in *into; otherwise it may be anywhere, also in a variable.
+ * Temporaries stay on the stack; the caller frees them. */
+static inline struct value compile_expr(struct compiler *c, const struct expr *e,
+                                        const struct value *into)
+{
+    return c->emit_expr(c, e, into);
+}
+/* Compiles statements in a scope of their own. */
+static inline void compile_scope(struct compiler *c, const struct stmt *body)
+{
+    c->emit_scope(c, body);
+}
+
+/* Most bytes of one frame; a kernel with larger tiles is refused when it is compiled. */
+#define MOST_FRAME_BYTES ((size_t)1 << 30)
+
+/* --- compile_emit.c --- */
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
@@ -200,6 +221,8 @@ void compile_label_place(struct compiler *c, struct label *l);
 void compile_add_jump(struct compiler *c, step_fn *step, uint32_t condition, struct label *l);
 /* Emits a jump to the end of the region, taken when none of its lanes run any more. */
 void compile_add_leave_if_none(struct compiler *c);
+/* Makes the slots of the kernel's symbols. */
+void compile_slots_make(struct compiler *c);
 struct slot *compile_slot_of(const struct compiler *c, const struct sym *s);
 
 uint32_t compile_memory_new(struct compiler *c, size_t bytes);
@@ -214,18 +237,16 @@ void compile_dense_strides(int rank, const int64_t *extent, int64_t innermost, i
 bool compile_value_same_shape(const struct value *a,
                               const struct value *b); /* also compares lanes */
 
-/* --- compile_expr.c --- */
+/* --- compile_value.c --- */
 
 /* Returns whether e has a value for each thread. */
 bool compile_expr_varying(const struct compiler *c, const struct expr *e);
-/* Compiles e and returns its value. If `into` is given and usable (the result then has the shape
- * and type of e), the value is in *into; otherwise it may be anywhere, also in a variable.
- * Temporaries stay on the stack; the caller frees them. */
-struct value compile_expr(struct compiler *c, const struct expr *e, const struct value *into);
 /* Compiles e like compile_expr; converts, broadcasts and spreads the value over lanes as *to
  * requires. The value is in *to if `to->at` is given. */
 void compile_into(struct compiler *c, const struct expr *e, const struct value *to);
 struct value compile_value_convert(struct compiler *c, struct value v, enum dtype t);
+/* Does the same, with the value in *to. */
+struct value compile_value_convert_into(struct compiler *c, struct value v, const struct value *to);
 /* Returns the place for e's result: *into if that has e's shape, otherwise a new value. */
 struct value compile_result_place(struct compiler *c, const struct expr *e,
                                   const struct value *into);
@@ -239,15 +260,6 @@ void compile_value_assign(struct compiler *c, const struct value *dst, const str
  * routine. */
 void compile_add_elementwise(struct compiler *c, elementwise_fn *kernel, int operands,
                              const struct value *values, const enum dtype *computed);
-uint32_t compile_mask_new(struct compiler *c);
-/* Emits a mask: dst = the lanes of `mask` where the condition holds (step_mask_and) or does not
- * hold. */
-void compile_add_mask(struct compiler *c, step_fn *step, uint32_t dst, uint32_t mask,
-                      uint32_t condition);
-
-/* Returns whether e has no effect and no fault, so that it may be computed where its value is
- * not needed. */
-bool compile_expr_harmless(const struct compiler *c, const struct expr *e);
 
 /* An operation on each element: the routine, and the types that the result (0) and the operands
  * have in it. */
@@ -259,8 +271,11 @@ struct operation {
 /* Describes the operation of e. false: e is another kind of expression (or philox, or a cast). */
 bool compile_describe_operation(const struct compiler *c, const struct expr *e,
                                 struct operation *o);
-/* Returns whether e divides integers by a divisor that may be 0. */
-bool compile_needs_divisor_check(const struct compiler *c, const struct expr *e);
+
+/* --- compile_expr.c --- */
+
+/* Compiles an expression by its op: compiler->emit_expr. */
+struct value compile_expr_by_op(struct compiler *c, const struct expr *e, const struct value *into);
 
 /* --- compile_chain.c --- */
 
@@ -289,6 +304,11 @@ bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct
 
 /* --- compile_known.c --- */
 
+/* Returns whether e has no effect and no fault, so that it may be computed where its value is
+ * not needed. */
+bool compile_expr_harmless(const struct compiler *c, const struct expr *e);
+/* Returns whether e divides integers by a divisor that may be 0. */
+bool compile_needs_divisor_check(const struct compiler *c, const struct expr *e);
 /* Returns whether e is a constant, and stores it in *out. A counter of a loop that is being
  * unrolled is one. */
 bool compile_expr_constant(const struct compiler *c, const struct expr *e, struct literal *out);
@@ -317,6 +337,12 @@ void compile_counter_step(struct compiler *c, const struct stmt *s);
 
 /* --- compile_mask.c --- */
 
+uint32_t compile_mask_new(struct compiler *c);
+/* Emits a mask: dst = the lanes of `mask` where the condition holds (step_mask_and) or does not
+ * hold. */
+void compile_add_mask(struct compiler *c, step_fn *step, uint32_t dst, uint32_t mask,
+                      uint32_t condition);
+
 /* Emits two masks: *yes, the lanes of the current mask where a varying condition holds, and *no
  * (NULL: not wanted), the lanes where it does not. */
 void compile_masks(struct compiler *c, const struct expr *condition, uint32_t *yes, uint32_t *no);
@@ -337,6 +363,24 @@ struct value compile_shape(struct compiler *c, const struct expr *e, const struc
 /* Describes the access e: an ACCESS, or a REF to a whole tile. Its index values stay on the
  * stack. */
 struct access *compile_access_new(struct compiler *c, const struct expr *e);
+/* Notes a varying access whose lanes lie at even steps. A store into a per-thread array is
+ * excluded: the value may be another part of the same array, and the two could overlap. */
+bool compile_note_strided(struct compiler *c, struct access *a, bool store);
+/* Returns whether `a` loads a row of a view of which other blocks load other rows. */
+bool compile_loads_row(const struct compiler *c, const struct access *a);
+/* Registers the access as one of a row of a view that may be dense at run time: struct
+ * exec_row_place. */
+void compile_note_row_access(struct compiler *c, struct access *a);
+/* Returns a new row prefetch, so that the rows of the next block are fetched while this block
+ * computes; NO_SLOT: there are too many. */
+uint32_t compile_row_prefetch_new(struct compiler *c);
+
+/* Emits the load of a row that is still in its view (compile_row.c) into its own memory, for code
+ * that needs the elements in the frame. */
+void compile_row_load(struct compiler *c, const struct sym *s);
+
+/* --- compile_memory.c --- */
+
 struct value compile_load(struct compiler *c, const struct expr *e, const struct value *into);
 /* Emits the load *to = e in the lanes that run under `mask`; the other lanes keep their values,
  * or get the one value *rest. false: e is not a load that this step supports. */
@@ -351,15 +395,6 @@ void compile_shared_poison(struct compiler *c, const struct expr *whole);
 /* Stores in *out the value of a part of an array at a constant place, without a copy. */
 bool compile_access_alias(struct compiler *c, const struct expr *e, struct value *out);
 
-/* Returns whether `a` loads a row of a view of which other blocks load other rows. */
-bool compile_loads_row(const struct compiler *c, const struct access *a);
-/* Registers the access as one of a row of a view that may be dense at run time: struct
- * exec_row_place. */
-void compile_note_row_access(struct compiler *c, struct access *a);
-/* Returns a new row prefetch, so that the rows of the next block are fetched while this block
- * computes; NO_SLOT: there are too many. */
-uint32_t compile_row_prefetch_new(struct compiler *c);
-
 /* --- compile_row.c --- */
 
 /* Compiles the declaration of a register tile as a row of a view; the elements stay in the view
@@ -369,9 +404,6 @@ bool compile_shown_row(struct compiler *c, const struct stmt *s, const struct va
  * elements are in a view now; or of a row of a read-only view, whose address the emitted code
  * looks up here. Otherwise NULL. */
 const struct slot *compile_row_as_shown(struct compiler *c, const struct expr *e);
-/* Emits the load of such a row into its own memory, for code that needs the elements in the
- * frame. */
-void compile_row_load(struct compiler *c, const struct sym *s);
 /* Lets the last step, which computed the tile *v that s declares or assigns, also compute the sum
  * that s->row names, if the step maps one row and the set has a routine for both. */
 void compile_row_map(struct compiler *c, const struct stmt *s, const struct value *v);
@@ -479,7 +511,5 @@ void compile_one_thread(struct compiler *c, const struct stmt *s);
 
 /* --- compile_stmt.c --- */
 void compile_body(struct compiler *c);
-/* Compiles statements in a scope of their own. */
-void compile_scope(struct compiler *c, const struct stmt *body);
 
 #endif

@@ -81,6 +81,32 @@ bool compile_known(struct compiler *c, const struct expr *e, struct value *out)
     return false;
 }
 
+bool compile_expr_harmless(const struct compiler *c, const struct expr *e)
+{
+    struct literal divisor;
+    if (!e)
+        return true;
+    if (e->op == OP_ACCESS || !(op_table[e->op].flags & OP_PURE))
+        return false;
+    if (op_divides(e->op) && !dtype_is_float(e->type.dtype) &&
+        !(compile_expr_constant(c, e->args[1], &divisor) && divisor.i != 0))
+        return false;
+    if (e->op == OP_REF && (e->sym->storage == ST_SHARED || e->sym->storage == ST_VIEW))
+        return false;
+    for (int i = 0; i < e->count; i++)
+        if (!compile_expr_harmless(c, e->args[i]))
+            return false;
+    return true;
+}
+
+bool compile_needs_divisor_check(const struct compiler *c, const struct expr *e)
+{
+    struct literal constant;
+    return op_divides(e->op) &&
+           !dtype_is_float(routine_compute_dtype(routine_compute_of(e->type.dtype))) &&
+           !(compile_expr_constant(c, e->args[1], &constant) && constant.i != 0);
+}
+
 /* --- affine values --- */
 
 /* Limit of steps: larger ones are useless, and sums of steps below it do not overflow. */

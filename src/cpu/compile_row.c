@@ -118,17 +118,6 @@ const struct slot *compile_row_as_shown(struct compiler *c, const struct expr *e
     return NULL;
 }
 
-void compile_row_load(struct compiler *c, const struct sym *s)
-{
-    const struct slot *slot = compile_slot_of(c, s);
-    if (!slot->is_shown)
-        return;
-    struct instr *in = compile_add_step(c, step_row_load);
-    in->dst = slot->value.at;
-    in->a = slot->shown_at;
-    in->n = (uint32_t)compile_value_bytes(&slot->value);
-}
-
 void compile_row_map(struct compiler *c, const struct stmt *s, const struct value *v)
 {
     const struct sym *sym = s->kind == STMT_DECL ? s->sym : s->target->sym;

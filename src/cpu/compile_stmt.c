@@ -103,7 +103,7 @@ static void scope_end(struct compiler *c, struct scope *scope, uint32_t top)
     c->top = top;
 }
 
-void compile_scope(struct compiler *c, const struct stmt *body)
+static void scope_of_its_own(struct compiler *c, const struct stmt *body)
 {
     struct scope scope;
     uint32_t top = c->top;
@@ -709,6 +709,8 @@ void compile_body(struct compiler *c)
     struct label end = {0};
     struct region root = {.end = &end};
     struct scope scope;
+    c->emit_expr = compile_expr_by_op;
+    c->emit_scope = scope_of_its_own;
     scope_enter(c, &scope);
     if (c->lanes > 1 && lanes_return(c, c->kernel->body, false)) {
         root.mask = c->mask = compile_mask_new(c);
