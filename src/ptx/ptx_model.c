@@ -111,14 +111,6 @@ bool ptx_whole_vector(const struct ptx_function *f, const struct ptx_operand *o)
     return whole;
 }
 
-const char *ptx_register_name(struct arena *a, const struct ptx_function *f, uint32_t reg)
-{
-    struct text name;
-    text_init(&name, a);
-    ptx_print_register(&name, f, reg);
-    return name.data;
-}
-
 /* --- variables --- */
 
 /* For int x[] = {1, 2} the initialiser gives the extent. */

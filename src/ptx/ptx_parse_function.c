@@ -13,11 +13,6 @@
 
 #include <string.h>
 
-void ptx_push(struct ptx_parser *p, struct ptx_statement statement)
-{
-    vec_push(p->arena, &p->function->body, statement);
-}
-
 /* --- heads --- */
 
 static bool read_list(struct ptx_parser *p, bool named, bool results, struct ptx_signature *s)
@@ -405,23 +400,6 @@ static void read_statements(struct ptx_parser *p)
         if (p->token.offset == before && !ptx_is_at(p, '}'))
             ptx_advance(p);
     }
-}
-
-bool ptx_open_block(struct ptx_parser *p, struct loc where)
-{
-    if (p->depth >= PTX_MOST_DEPTH) {
-        diag_error(p->diag, where, "braces are nested too deeply");
-        return false;
-    }
-    ptx_enter_scope(p);
-    ptx_push(p, (struct ptx_statement){.kind = PTX_AT_OPEN, .where = where});
-    return true;
-}
-
-void ptx_close_block(struct ptx_parser *p)
-{
-    ptx_push(p, (struct ptx_statement){.kind = PTX_AT_CLOSE, .where = ptx_here(p)});
-    ptx_leave_scope(p);
 }
 
 static bool read_block(struct ptx_parser *p, struct loc where)

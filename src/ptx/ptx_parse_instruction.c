@@ -372,26 +372,6 @@ static bool read_mnemonic(struct ptx_parser *p, struct ptx_instruction *ins)
     return true;
 }
 
-/* Finds the form and puts the modifiers in its order. Keeps an instruction that no form takes as
- * it is, so that the verifier can explain it. */
-static void settle_form(struct ptx_parser *p, struct ptx_instruction *ins)
-{
-    struct ptx_choice choice;
-    ins->form = PTX_NO_FORM;
-    ptx_choose(p->function, ins, true, &choice);
-    if (!choice.form)
-        return;
-    ins->form = (uint16_t)(choice.form - ptx_forms);
-    memcpy(ins->mods, choice.order, sizeof ins->mods);
-}
-
-void ptx_push_instruction(struct ptx_parser *p, struct loc where, struct ptx_instruction *ins)
-{
-    settle_form(p, ins);
-    ptx_push(
-        p, (struct ptx_statement){.kind = PTX_AT_INSTRUCTION, .where = where, .instruction = ins});
-}
-
 bool ptx_read_instruction(struct ptx_parser *p)
 {
     struct ptx_instruction *ins = arena_new(p->arena, struct ptx_instruction);

@@ -1,5 +1,6 @@
-/* Scopes. PTX ISA, control-flow-instructions-curly-braces: names and labels declared between
+/* Scopes, and the statements in them. PTX ISA, control-flow-instructions-curly-braces: names and labels declared between
  * braces are known there and in nested braces. */
+#include "ptx/ptx_choose.h"
 #include "ptx/ptx_parser.h"
 
 #include <string.h>
@@ -169,4 +170,48 @@ bool ptx_define_label(struct ptx_parser *p, struct ptx_label *label, struct loc 
     label->where = where;
     label->statement = (uint32_t)p->function->body.count;
     return true;
+}
+
+/* --- statements --- */
+
+void ptx_push(struct ptx_parser *p, struct ptx_statement statement)
+{
+    vec_push(p->arena, &p->function->body, statement);
+}
+
+bool ptx_open_block(struct ptx_parser *p, struct loc where)
+{
+    if (p->depth >= PTX_MOST_DEPTH) {
+        diag_error(p->diag, where, "braces are nested too deeply");
+        return false;
+    }
+    ptx_enter_scope(p);
+    ptx_push(p, (struct ptx_statement){.kind = PTX_AT_OPEN, .where = where});
+    return true;
+}
+
+void ptx_close_block(struct ptx_parser *p)
+{
+    ptx_push(p, (struct ptx_statement){.kind = PTX_AT_CLOSE, .where = ptx_here(p)});
+    ptx_leave_scope(p);
+}
+
+/* Finds the form and puts the modifiers in its order. Keeps an instruction that no form takes as
+ * it is, so that the verifier can explain it. */
+static void settle_form(struct ptx_parser *p, struct ptx_instruction *ins)
+{
+    struct ptx_choice choice;
+    ins->form = PTX_NO_FORM;
+    ptx_choose(p->function, ins, true, &choice);
+    if (!choice.form)
+        return;
+    ins->form = (uint16_t)(choice.form - ptx_forms);
+    memcpy(ins->mods, choice.order, sizeof ins->mods);
+}
+
+void ptx_push_instruction(struct ptx_parser *p, struct loc where, struct ptx_instruction *ins)
+{
+    settle_form(p, ins);
+    ptx_push(
+        p, (struct ptx_statement){.kind = PTX_AT_INSTRUCTION, .where = where, .instruction = ins});
 }

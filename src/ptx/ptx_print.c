@@ -121,6 +121,14 @@ void ptx_print_register(struct text *out, const struct ptx_function *f, uint32_t
     print_register_slowly(&p, reg);
 }
 
+const char *ptx_register_name(struct arena *a, const struct ptx_function *f, uint32_t reg)
+{
+    struct text name;
+    text_init(&name, a);
+    ptx_print_register(&name, f, reg);
+    return name.data;
+}
+
 /* Prints an offset as PTX writes it: +4, +-4, nothing for 0. */
 static void print_offset(struct text *out, int64_t offset)
 {

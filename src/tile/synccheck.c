@@ -122,6 +122,7 @@ static enum sync_verdict check_kernel(struct pass_context *c, const char **why)
     }
     struct sync_check *k = arena_new(own, struct sync_check);
     k->arena = own;
+    k->eval = eval_value;
     k->kernel = c->kernel;
     k->diag = c->diag;
     k->threads = kernel_block_threads(c->kernel);

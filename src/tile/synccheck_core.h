@@ -266,6 +266,8 @@ struct solve_node {
 
 struct sync_check {
     struct arena *arena; /* the check's own arena */
+    /* eval_value, which uses facts: the search for values that fit facts evaluates extents of grids */
+    int (*eval)(struct sync_check *k, struct state *s, const struct expr *e);
     const struct kernel *kernel;
     struct diag *diag;
     struct skeleton code;
@@ -362,6 +364,8 @@ int eval_rows_set(struct sync_check *k, struct state *s, const struct expr *e);
  * written. */
 int eval_filling(struct sync_check *k, struct state *s, bool plain);
 void eval_condition(struct sync_check *k, struct state *s, const struct expr *e, struct split *out);
+/* Returns whether numbers decide the condition of a loop. */
+bool eval_ends_by_numbers(struct sync_check *k, struct state *s, const struct expr *condition);
 /* Returns the threads of mask for which e is true (negate: false), as 1, 0, or LANE_UNKNOWN for
  * each lane. */
 int eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr *e, bool negate);
@@ -381,9 +385,9 @@ bool sync_fact_add(struct sync_check *k, struct state *s, int form, int64_t low,
 /* Gives the FRESH or WIDE atom of `site` a new value: the old one plus shift if that is known,
  * else a value unrelated to the old one. */
 void sync_state_renew(struct sync_check *k, struct state *s, int site, bool known, int64_t shift);
-/* Handles the head of a loop, and widens. Returns false if numbers end the loop soon, so that
- * comparing states is not needed. */
-bool sync_state_head(struct sync_check *k, struct state *s, int loop);
+/* Handles the head of a loop, and widens. ends: numbers decide its condition. Returns false if they
+ * end the loop soon, so that comparing states is not needed. */
+bool sync_state_head(struct sync_check *k, struct state *s, int loop, bool ends);
 void sync_state_begin(struct sync_check *k, struct state *s);
 void sync_state_copy(const struct sync_check *k, struct state *to, const struct state *from);
 /* Adds s to the states to continue from, unless an equal one is there. */

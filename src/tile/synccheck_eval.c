@@ -615,6 +615,33 @@ void eval_grid_facts(struct sync_check *k, struct state *s)
             assume_least(k, s, k->kernel->grid[axis], 1);
 }
 
+static bool loads(const struct expr *e)
+{
+    if (e->op == OP_ACCESS || e->type.rank)
+        return true;
+    for (int i = 0; i < e->count; i++)
+        if (loads(e->args[i]))
+            return true;
+    return !(op_table[e->op].flags & OP_PURE);
+}
+
+bool eval_ends_by_numbers(struct sync_check *k, struct state *s, const struct expr *condition)
+{
+    if (!condition || loads(condition))
+        return false;
+    if (condition->type.varying) {
+        const struct value *v = sync_value_at(k, eval_value(k, s, condition));
+        const int64_t *lanes = sync_value_lanes_at(k, v);
+        for (int t = 0; lanes && t < k->threads; t++)
+            if (lanes[t] == LANE_UNKNOWN)
+                return false;
+        return !v->terms && v->kind != VALUE_TOP;
+    }
+    struct split split;
+    eval_condition(k, s, condition, &split);
+    return split.decided && split.form < 0;
+}
+
 /* --- masks --- */
 
 int eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr *e, bool negate)

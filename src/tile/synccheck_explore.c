@@ -297,7 +297,8 @@ static bool step(struct sync_check *k, struct state *s)
     case I_ASSUME: eval_assume(k, s, in->expr, &possible); return possible;
     case I_ENTER: s->visits[in->loop] = 0; return true;
     case I_HEAD:
-        if (!sync_state_head(k, s, in->loop))
+        if (!sync_state_head(k, s, in->loop,
+                             eval_ends_by_numbers(k, s, k->code.loops.data[in->loop].condition)))
             return true;
         sync_state_park(k, s, s->pc + 1);
         return false;

@@ -312,7 +312,7 @@ static void bound_blocks(struct solver *v)
         if (!grid)
             continue;
         struct state none = {0};
-        int extent = eval_value(v->k, &none, grid);
+        int extent = v->k->eval(v->k, &none, grid);
         struct atom self = *a;
         const int *cluster = v->k->kernel->cluster;
         int along = cluster[0] > 0 ? cluster[a->axis] : 1;

@@ -413,33 +413,6 @@ void sync_state_renew(struct sync_check *k, struct state *s, int site, bool know
  * ROUNDS_KNOWN if numbers decide it. */
 enum { ROUNDS_UNKNOWN = 2, ROUNDS_KNOWN = 72, INDEX_LIMIT = 32, MANY_LANES = 600 };
 
-static bool loads(const struct expr *e)
-{
-    if (e->op == OP_ACCESS || e->type.rank)
-        return true;
-    for (int i = 0; i < e->count; i++)
-        if (loads(e->args[i]))
-            return true;
-    return !(op_table[e->op].flags & OP_PURE);
-}
-
-static bool ends_by_numbers(struct sync_check *k, struct state *s, const struct expr *condition)
-{
-    if (!condition || loads(condition))
-        return false;
-    if (condition->type.varying) {
-        const struct value *v = sync_value_at(k, eval_value(k, s, condition));
-        const int64_t *lanes = sync_value_lanes_at(k, v);
-        for (int t = 0; lanes && t < k->threads; t++)
-            if (lanes[t] == LANE_UNKNOWN)
-                return false;
-        return !v->terms && v->kind != VALUE_TOP;
-    }
-    struct split split;
-    eval_condition(k, s, condition, &split);
-    return split.decided && split.form < 0;
-}
-
 /* Adds facts about a counter that now is c: its remainder, and its distance from forms that have
  * bounds. */
 static void relate_counter(struct sync_check *k, struct state *s, int wide, int64_t c)
@@ -533,10 +506,9 @@ static void skip_rounds(struct sync_check *k, struct state *s, int number)
     s->visits[number] = head;
 }
 
-bool sync_state_head(struct sync_check *k, struct state *s, int number)
+bool sync_state_head(struct sync_check *k, struct state *s, int number, bool ends)
 {
     const struct loop *loop = &k->code.loops.data[number];
-    bool ends = ends_by_numbers(k, s, loop->condition);
     if (k->exact) {
         if (k->hasty && ends && loop->counter >= 0)
             skip_rounds(k, s, number);
