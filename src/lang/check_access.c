@@ -3,13 +3,6 @@
 
 #include <string.h>
 
-const char *check_place_text(const struct node *n)
-{
-    if (n->kind == N_ACCESS)
-        n = n->a;
-    return n->kind == N_NAME ? n->text : "the place";
-}
-
 struct binding *check_place_binding(struct checker *c, const struct node *n)
 {
     if (n->kind == N_ACCESS)
@@ -136,20 +129,6 @@ static bool add_index(struct checker *c, struct access *x, struct index index, s
         x->type.extent[x->type.rank++] = index.extent;
     x->index[x->indices++] = index;
     return true;
-}
-
-struct expr *check_index_value(struct checker *c, const struct node *n, const char *what)
-{
-    struct expr *e = check_operand(c, n);
-    if (!e || dtype_is_int(e->type.dtype))
-        return e;
-    diag_error(c->diag, n->loc, "%s is an integer, `%s` is %s", what,
-               check_source_snippet(c, n->loc), check_type_name(c, e));
-    if (dtype_is_float(e->type.dtype)) {
-        diag_note(c->diag, n->loc, "write the cast: `(i32) …`");
-        check_fix_with_cast(c, n->loc, DT_I32, n->kind == N_NAME || n->kind == N_FLOAT);
-    }
-    return NULL;
 }
 
 /* Checks the index [e], a scalar, or [t], a tile of rows to gather. */

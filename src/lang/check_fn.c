@@ -434,32 +434,9 @@ static bool match_dims(struct checker *c, const struct node *fn, const struct no
 
 /* --- parameters --- */
 
-static struct expr *stretch(struct checker *c, struct expr *e, const struct type *to)
-{
-    struct type type = *to;
-    type.dtype = e->type.dtype;
-    for (int i = 0; i < to->rank; i++)
-        if (to->extent[i] == EXTENT_RUNTIME)
-            return e;
-    return type_same_shape(&e->type, to) ? e : expr_unary(c->kernel, OP_BROADCAST, type, e->loc, e);
-}
-
 static bool is_name_or_number(const struct expr *e)
 {
     return e->op == OP_REF || e->op == OP_LITERAL;
-}
-
-struct sym *check_keep_value(struct checker *c, const char *name, const struct type *type,
-                             struct expr *value, struct loc loc)
-{
-    bool varies = check_expr_varies(c, value);
-    enum storage storage = type->rank == 0 ? ST_SCALAR : varies ? ST_ARRAY : ST_REG;
-    struct sym *s = check_declare_hidden(c, name, storage, *type, loc);
-    check_sym_info(c, s)->varying = varies;
-    struct stmt *decl = check_emit(c, STMT_DECL, loc);
-    decl->sym = s;
-    decl->value = value;
-    return s;
 }
 
 /* Returns true if the argument replaces the parameter, so no variable is needed. */
@@ -499,7 +476,7 @@ static bool bind_by_value(struct checker *c, const struct node *fn, const struct
         return false;
     b->extent = 0;
     if (in_place)
-        b->value = stretch(c, arg, &type);
+        b->value = check_stretch(c, arg, &type);
     else
         b->sym = check_keep_value(c, p->text, &type, arg, arg->loc);
     return true;
@@ -572,38 +549,6 @@ static bool result_types(struct checker *c, const struct node *result, struct re
             return false;
     }
     return true;
-}
-
-struct expr *check_returned(struct checker *c, const struct entry *fn, const struct node *n,
-                            const struct type *type)
-{
-    struct expr *value = check_expr(c, n, type);
-    const char *name = arena_printf(c->arena, "%s", fn->name);
-    value = value ? check_fit_value(c, value, type, name, fn->loc) : NULL;
-    return value ? stretch(c, value, type) : NULL;
-}
-
-bool check_returned_values(struct checker *c, const struct entry *fn, const struct node *ret,
-                           const struct result_types *types, struct fn_results *out)
-{
-    const struct node *values = ret->a && ret->a->kind == N_TUPLE ? ret->a->list : ret->a;
-    bool tuple = ret->a && ret->a->kind == N_TUPLE;
-    int given = 0;
-    for (const struct node *v = values; v; v = tuple ? v->next : NULL)
-        given++;
-    if (given != types->count) {
-        diag_error(c->diag, ret->loc, "`%s` has %d result%s, and returns %d", fn->name,
-                   types->count, types->count == 1 ? "" : "s", given);
-        diag_note(c->diag, fn->loc, "declared here");
-        return false;
-    }
-    bool good = true;
-    for (const struct node *v = values; v; v = tuple ? v->next : NULL) {
-        out->value[out->count] = check_returned(c, fn, v, &types->type[out->count]);
-        good = good && out->value[out->count];
-        out->count++;
-    }
-    return good;
 }
 
 /* --- the body --- */

@@ -3,19 +3,22 @@
  *
  *   import.c         the files of a program         parse_family.c   families
  *   module.c         module-level names, duplicates, tune lists, lang_parse
+ *   module_names.c   look-ups of names at module level
  *   module_uses.c    the module-level names that a kernel reaches
  *   module_kernel.c  queries of a kernel: parameters, tuned names, types
  *   module_tunes.c   require: the combinations of tuned values, and the first allowed one
- *   check.c          a kernel: parameters, attributes, body
- *   check_scope.c    names: scopes, unique names, help for unknown ones
+ *   check.c          a kernel: attributes, body    check_params.c   its parameters
+ *   check_scope.c    names: scopes, unique names   check_help.c     help for unknown names
  *   check_const.c    constants: module constants, tuned values, other values known at compile time
  *   check_type.c     types as written, extents, conversions
- *   check_expr.c     operators            check_call.c     calls (elementwise, reductions)
+ *   check_expr.c     expressions, by their kind    check_operand.c  operands and operators
+ *   check_call.c     calls (elementwise, reductions)   check_argument.c   their arguments
  *   check_shape.c    calls about shapes   check_effect.c   calls with effects
  *   check_access.c   names and accesses   check_fn.c       inlining
  *   check_return.c   early returns of fns    check_uncalled.c   names in fns that no kernel calls
  *   check_decl.c     declarations         check_view.c     global views
- *   check_stmt.c     statements           check_loop.c     loops and pipelines
+ *   check_emit.c     statements that are added         check_assignment.c   assignments
+ *   check_stmt.c     statements, by their kind         check_loop.c     loops and pipelines
  *   check_role.c     Hopper's constructs: mbarriers, roles
  *   check_ensures.c  ensures              check_assigned.c reads of variables without a value
  *   ensured.c        the ensures of a kernel as text
@@ -137,6 +140,7 @@ void module_unknown_target(struct diag *d, struct loc loc,
 /* Sets `entries` to the entry indices of the tuned names of a kernel, in the order of
  * lang_kernel.tunes. Returns their number. */
 int module_kernel_tunes(const struct module *m, int index, int *entries);
+const struct entry *module_kernel_entry(const struct module *m, int index);
 
 /* --- checking --- */
 
@@ -219,7 +223,19 @@ struct fn_frame {
                                 * returns */
 };
 
+struct checker;
+/* The checks of parts of a construct, which are constructs of all kinds. The wrappers check_expr,
+ * check_stmts … call them; check_set_up gives them to a checker. */
+struct check_parts {
+    struct expr *(*expr)(struct checker *c, const struct node *n, const struct type *want);
+    void (*stmts)(struct checker *c, const struct node *list, const struct node *stop);
+    struct stmt *(*body)(struct checker *c, const struct node *n);
+    void (*statement)(struct checker *c, const struct node *n);
+    void (*if_and)(struct checker *c, const struct node *n, const struct node *rest, bool in_body);
+};
+
 struct checker {
+    const struct check_parts *parts;
     struct arena *arena;
     struct diag *diag;
     const struct module *module;
@@ -266,11 +282,45 @@ struct checker {
     int64_t copied;  /* number of expression nodes copied in place of fn parameters */
 };
 
-/* check.c */
+/* check_stmt.c: the parts of constructs. `want`: the type that the context gives to iota() and to
+ * untyped literals; NULL: none. */
+static inline struct expr *check_expr(struct checker *c, const struct node *n,
+                                      const struct type *want)
+{
+    return c->parts->expr(c, n, want);
+}
+static inline void check_stmts(struct checker *c, const struct node *list, const struct node *stop)
+{
+    c->parts->stmts(c, list, stop);
+}
+/* Checks a statement as a list of its own, in a scope of its own. */
+static inline struct stmt *check_body(struct checker *c, const struct node *n)
+{
+    return c->parts->body(c, n);
+}
+static inline void check_statement(struct checker *c, const struct node *n)
+{
+    c->parts->statement(c, n);
+}
+/* Checks an `if`; one of its branches also takes the statements `rest`. */
+static inline void check_if_and(struct checker *c, const struct node *n, const struct node *rest,
+                                bool in_body)
+{
+    c->parts->if_and(c, n, rest, in_body);
+}
+/* Returns the braces of a body; a place without source if it has none. */
+static inline struct loc check_block_of(const struct node *n)
+{
+    return n->kind == N_BLOCK ? n->loc : LOC_NONE;
+}
 void check_set_up(struct checker *c, struct arena *a, struct diag *d, const struct module *m,
                   const char *name, struct loc loc);
+
+/* check_params.c */
 void check_bind_params(struct checker *c, const struct node *kernel,
                        const struct lang_choice *choice);
+
+/* check.c */
 /* Return the choice's tuned values and types by entry; tuned values NULL: reported. */
 const struct literal *check_chosen_tunes(struct arena *a, struct diag *d, const struct module *m,
                                          int index, const struct lang_choice *choice);
@@ -280,11 +330,6 @@ const enum dtype *check_chosen_types(struct arena *a, const struct module *m, in
  * values after their `=`. Does not report errors; lang_check does. Sets *wrong if there are any. */
 const struct param *check_params_alone(struct arena *a, const struct module *m, int index,
                                        bool *wrong);
-/* Enters a nested expression or statement; reports if the nesting is too deep. The caller undoes
- * each call, also one that returned false, by c->depth--. */
-bool check_deeper(struct checker *c, struct loc at);
-/* Returns the text at a place, on one line and shortened: for messages. */
-const char *check_source_snippet(struct checker *c, struct loc at);
 
 /* check_pasted.c: each adds a fix to the latest error, for a kernel pasted from CUDA C */
 void check_fix_with_view(struct checker *c,
@@ -296,6 +341,12 @@ const char *check_pointer_name(struct checker *c, const char *name);
 void check_fix_block_extent(struct checker *c, const struct node *member); /* blockDim.x */
 
 /* check_scope.c, check_help.c */
+/* Enters a nested expression or statement; reports if the nesting is too deep. The caller undoes
+ * each call, also one that returned false, by c->depth--. */
+bool check_deeper(struct checker *c, struct loc at);
+/* Returns the text at a place, on one line and shortened: for messages. */
+const char *check_source_snippet(struct checker *c, struct loc at);
+const char *check_place_text(const struct node *n);
 int check_scope_open(struct checker *c);
 void check_scope_close(struct checker *c, int outer); /* outer: the result of check_scope_open */
 /* Binds a name in the innermost scope. NULL: it is declared twice there, which is reported. */
@@ -352,11 +403,12 @@ void check_table_local(struct checker *c, const struct node *n);
  * parameter that has no value yet. */
 void check_stated(struct checker *c, const struct node *n, bool must_hold);
 
+/* Appends the extents in a list of constant expressions to t. */
+bool check_extents(struct checker *c, const struct node *dims, const char *name, struct type *t);
+
 /* check_type.c */
 bool check_is_untyped(const struct expr *e); /* true for a literal that has no type yet */
 enum dtype check_dtype(struct checker *c, const struct node *type);
-/* Appends the extents in a list of constant expressions to t. */
-bool check_extents(struct checker *c, const struct node *dims, const char *name, struct type *t);
 bool check_size(struct checker *c, const struct type *t, struct loc at);
 struct expr *check_settle_literal(struct checker *c, struct expr *e);
 /* Converts the untyped literal e to type t; reports a value that does not fit. */
@@ -380,14 +432,17 @@ void check_shape_error(struct checker *c, struct loc at, const char *left, const
 bool check_join_shapes(struct checker *c, struct loc at, const struct expr *a, const struct expr *b,
                        struct type *out);
 
-/* check_expr.c. `want`: the type that the context gives to iota() and to untyped literals; NULL:
- * none. */
-struct expr *check_expr(struct checker *c, const struct node *n, const struct type *want);
+/* check_expr.c: check_parts.expr */
+struct expr *check_expr_by_kind(struct checker *c, const struct node *n, const struct type *want);
+
+/* check_operand.c */
+struct expr *check_operand(struct checker *c, const struct node *n); /* without a context; an
+                                                                      * untyped literal gets its
+                                                                      * type */
 struct expr *check_scalar_int(struct checker *c, const struct node *n, const char *what);
 struct expr *check_condition(struct checker *c, const struct node *n);
 struct expr *check_make_binary(struct checker *c, enum op op, struct loc loc, struct expr *a,
                                struct expr *b);
-struct expr *check_where(struct checker *c, const struct node *n, const struct type *want);
 struct expr *check_make_fold(struct checker *c, enum op op, struct loc loc, struct expr **args,
                              int count);
 /* Converts the operands to the type of an arithmetic operation on them. */
@@ -399,24 +454,73 @@ bool check_rules_out(struct checker *c, const struct expr *condition, bool truth
 bool check_expr_reads_memory(const struct expr *e);
 int64_t check_expr_size(const struct expr *e);
 int check_expr_depth(const struct expr *e);
+/* Returns true if the text so far shows that e differs between threads. The variance pass
+ * decides exactly. */
+bool check_expr_varies(struct checker *c, const struct expr *e);
+struct expr *check_index_value(struct checker *c, const struct node *n,
+                               const char *what); /* integers */
+/* Reports an operand of an operation on bits that is neither integer nor bool. */
+bool check_integers(struct checker *c, enum op op, const struct expr *a);
+/* Joins the shapes of all operands. */
+bool check_join_all_shapes(struct checker *c, struct loc loc, struct expr **args, int count,
+                           struct type *out);
+/* Converts two values to one type. Each is the context of the other; `want` is the context of
+ * two literals. */
+bool check_join_choices(struct checker *c, struct loc loc, struct expr **arms,
+                        const struct type *want, enum dtype *t);
+/* Returns the context of an operand: it has the shape of `want`, but not its element type. */
+struct type check_shape_of(const struct type *want);
+struct expr *check_untyped_float(struct checker *c, double v, struct loc loc);
+struct expr *check_untyped_int(struct checker *c, int64_t v, struct loc loc);
 
-/* check_call.c, check_shape.c, check_effect.c */
-struct expr *check_call(struct checker *c, const struct node *n, const struct type *want);
-int check_call_argument_count(const struct node *n); /* number of positional arguments of a call */
-const struct node *check_call_argument(const struct node *n, int i);
+/* check_argument.c */
+/* Returns the number of positional arguments of a call; the i-th one, or NULL; a named one, or NULL. */
+static inline int check_call_argument_count(const struct node *n)
+{
+    int count = 0;
+    for (const struct node *a = n->list; a; a = a->next)
+        count += a->kind != N_NAMED;
+    return count;
+}
+static inline const struct node *check_call_argument(const struct node *n, int i)
+{
+    for (const struct node *a = n->list; a; a = a->next)
+        if (a->kind != N_NAMED && i-- == 0)
+            return a;
+    return NULL;
+}
+const struct node *check_named_argument(const struct node *n, const char *name);
 /* Reports if a call does not have low … high positional arguments, or has a named argument that
  * is not in `names` (ended by NULL). */
 bool check_arguments(struct checker *c, const struct node *n, int low, int high,
                      const char *const *names, const char *form);
-struct expr *check_operand(struct checker *c, const struct node *n); /* without a context; an
-                                                                      * untyped literal gets its
-                                                                      * type */
 /* Evaluates the `axis = n` of a reduction or scan of x; -1 if there is none, which is an error
  * if `needed`. */
 bool check_axis(struct checker *c, const struct node *n, const struct expr *x, bool needed,
                 int *axis);
 /* Returns the tile that a reduction reads, converted to the type of the reduction. */
 struct expr *check_reduction_operand(struct checker *c, const struct node *n, enum op op);
+/* Returns the type that sums elements of type t; it has at least 32 bits. */
+enum dtype check_sum_type(enum dtype t);
+
+/* check_emit.c */
+struct stmt *check_emit(struct checker *c, enum stmt_kind kind, struct loc loc);
+/* Reports a value whose shape does not fit `to`, and the way out. `name` is for messages. */
+bool check_value_shape_fits(struct checker *c, const struct expr *value, const struct type *to,
+                            const char *name, struct loc declared);
+/* Converts the value for storing it to `to`, and checks its shape. `name` is for messages. */
+struct expr *check_fit_value(struct checker *c, struct expr *value, const struct type *to,
+                             const char *name, struct loc declared);
+/* Declares a variable of the kernel for a value that inlining keeps. value NULL: it is assigned
+ * later. */
+struct sym *check_keep_value(struct checker *c, const char *name, const struct type *type,
+                             struct expr *value, struct loc loc);
+/* Takes the offset of at(…). */
+void check_placement(struct checker *c, const struct node *n, struct sym *s);
+
+/* check_call.c, check_shape.c, check_effect.c */
+struct expr *check_call(struct checker *c, const struct node *n, const struct type *want);
+struct expr *check_where(struct checker *c, const struct node *n, const struct type *want);
 /* check_made.c: calls that are made of other ops */
 /* Returns e for several uses: a variable if a statement may be added before, else e itself,
  * which the uses copy. */
@@ -436,8 +540,6 @@ void check_effect_call(struct checker *c, const struct node *n, enum op op);
 /* check_access.c */
 struct expr *check_name(struct checker *c, const struct node *n);
 struct expr *check_access(struct checker *c, const struct node *n);
-struct expr *check_index_value(struct checker *c, const struct node *n,
-                               const char *what); /* integers */
 struct expr *check_lookup(struct checker *c, struct sym *table,
                           const struct node *n); /* check_table.c: table[…][…] */
 struct expr *check_member(struct checker *c, const struct node *n);
@@ -448,13 +550,8 @@ struct expr *check_take_by(struct checker *c, const struct node *n, struct expr 
 /* Returns the binding of an access or of a name, without counting as a use. NULL: it is neither,
  * or the name is unknown (reported). */
 struct binding *check_place_binding(struct checker *c, const struct node *n);
-const char *check_place_text(const struct node *n);
 
 /* check_fn.c */
-/* Declares a variable of the kernel for a value that inlining keeps. value NULL: it is assigned
- * later. */
-struct sym *check_keep_value(struct checker *c, const char *name, const struct type *type,
-                             struct expr *value, struct loc loc);
 struct fn_results {
     struct expr *value[MAX_RESULTS];
     int count;
@@ -463,12 +560,6 @@ struct result_types {
     struct type type[MAX_RESULTS];
     int count;
 };
-/* Checks the returned values and converts them to the result types. There must be as many values
- * as results. NULL or false: reported. */
-struct expr *check_returned(struct checker *c, const struct entry *fn, const struct node *n,
-                            const struct type *type);
-bool check_returned_values(struct checker *c, const struct entry *fn, const struct node *ret,
-                           const struct result_types *types, struct fn_results *out);
 bool check_inline_fn(struct checker *c, const struct node *call, const struct entry *fn,
                      struct fn_results *out);
 struct expr *check_fn_value(struct checker *c, const struct node *call, const struct entry *fn);
@@ -480,6 +571,14 @@ struct early {
     struct sym *kept[MAX_RESULTS];
     struct sym *returned; /* true after a return; NULL: no path needs it */
 };
+/* Checks the returned values and converts them to the result types. There must be as many values
+ * as results. NULL or false: reported. */
+struct expr *check_returned(struct checker *c, const struct entry *fn, const struct node *n,
+                            const struct type *type);
+bool check_returned_values(struct checker *c, const struct entry *fn, const struct node *ret,
+                           const struct result_types *types, struct fn_results *out);
+/* Repeats e to the shape of `to`. */
+struct expr *check_stretch(struct checker *c, struct expr *e, const struct type *to);
 bool check_fn_has_return(const struct node *fn);    /* true if every path returns */
 bool check_fn_returns_early(const struct node *fn); /* also at another place than its end */
 /* Returns true if the fn is one expression, or a chain of `if (c) return …;` that becomes one. */
@@ -503,13 +602,6 @@ struct stmt *check_arm_and(struct checker *c, const struct node *arm, const stru
 void check_decls(struct checker *c, const struct node *n);
 void check_destructure(struct checker *c, const struct node *n);
 void check_view(struct checker *c, const struct node *n);
-struct stmt *check_emit(struct checker *c, enum stmt_kind kind, struct loc loc);
-/* Reports a value whose shape does not fit `to`, and the way out. `name` is for messages. */
-bool check_value_shape_fits(struct checker *c, const struct expr *value, const struct type *to,
-                            const char *name, struct loc declared);
-/* Converts the value for storing it to `to`, and checks its shape. `name` is for messages. */
-struct expr *check_fit_value(struct checker *c, struct expr *value, const struct type *to,
-                             const char *name, struct loc declared);
 /* Checks an integer scalar over parameters and constants; replaces const locals with their
  * values. */
 struct expr *check_launch_whole(struct checker *c, const struct node *n, const char *what);
@@ -517,21 +609,10 @@ struct expr *check_launch_whole(struct checker *c, const struct node *n, const c
 struct expr *check_launch_int(struct checker *c, const struct node *n, const char *what);
 struct expr *check_launch_known(struct checker *c, struct expr *e, const char *what);
 
-/* check_stmt.c, check_loop.c */
-void check_stmts(struct checker *c, const struct node *list, const struct node *stop);
-void check_statement(struct checker *c, const struct node *n);
-/* Checks an `if`; one of its branches also takes the statements `rest`. */
-void check_if_and(struct checker *c, const struct node *n, const struct node *rest, bool in_body);
-/* Checks a statement as a list of its own, in a scope of its own. */
-struct stmt *check_body(struct checker *c, const struct node *n);
-/* Returns the braces of a body; a place without source if it has none. */
-struct loc check_block_of(const struct node *n);
+/* check_assignment.c, check_loop.c */
 void check_assign(struct checker *c, const struct node *n);
 void check_for(struct checker *c, const struct node *n);
 void check_while(struct checker *c, const struct node *n);
-/* Returns true if the text so far shows that e differs between threads. The variance pass
- * decides exactly. */
-bool check_expr_varies(struct checker *c, const struct expr *e);
 /* check_pipeline.c */
 /* Returns true if `what` may be inside a pipeline body; reports if not. */
 bool check_allowed_in_pipeline(struct checker *c, struct loc at, const char *what);
@@ -551,8 +632,6 @@ void check_ensured_inputs(struct checker *c);
  * the whole body is checked. */
 void check_assigned(struct checker *c);
 
-/* check_decl.c: takes the offset of at(…). */
-void check_placement(struct checker *c, const struct node *n, struct sym *s);
 /* check_shape.c */
 /* Checks dot(a, b) or dot(a, b, c), of a call with these arguments. */
 struct expr *check_dot(struct checker *c, const struct node *n, const struct type *want);

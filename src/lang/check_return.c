@@ -14,8 +14,6 @@
  * returns on some paths to this file. */
 #include "lang/check_internal.h"
 
-#include <string.h>
-
 /* --- paths through statements --- */
 
 static void find_return(void *user, const struct node *n)
@@ -378,4 +376,46 @@ bool check_inline_early(struct checker *c, const struct entry *fn, const struct 
         out->value[i] = expr_ref(c->kernel, early.kept[i], loc);
     out->count = types->count;
     return c->diag->errors == errors;
+}
+
+struct expr *check_stretch(struct checker *c, struct expr *e, const struct type *to)
+{
+    struct type type = *to;
+    type.dtype = e->type.dtype;
+    for (int i = 0; i < to->rank; i++)
+        if (to->extent[i] == EXTENT_RUNTIME)
+            return e;
+    return type_same_shape(&e->type, to) ? e : expr_unary(c->kernel, OP_BROADCAST, type, e->loc, e);
+}
+
+struct expr *check_returned(struct checker *c, const struct entry *fn, const struct node *n,
+                            const struct type *type)
+{
+    struct expr *value = check_expr(c, n, type);
+    const char *name = arena_printf(c->arena, "%s", fn->name);
+    value = value ? check_fit_value(c, value, type, name, fn->loc) : NULL;
+    return value ? check_stretch(c, value, type) : NULL;
+}
+
+bool check_returned_values(struct checker *c, const struct entry *fn, const struct node *ret,
+                           const struct result_types *types, struct fn_results *out)
+{
+    const struct node *values = ret->a && ret->a->kind == N_TUPLE ? ret->a->list : ret->a;
+    bool tuple = ret->a && ret->a->kind == N_TUPLE;
+    int given = 0;
+    for (const struct node *v = values; v; v = tuple ? v->next : NULL)
+        given++;
+    if (given != types->count) {
+        diag_error(c->diag, ret->loc, "`%s` has %d result%s, and returns %d", fn->name,
+                   types->count, types->count == 1 ? "" : "s", given);
+        diag_note(c->diag, fn->loc, "declared here");
+        return false;
+    }
+    bool good = true;
+    for (const struct node *v = values; v; v = tuple ? v->next : NULL) {
+        out->value[out->count] = check_returned(c, fn, v, &types->type[out->count]);
+        good = good && out->value[out->count];
+        out->count++;
+    }
+    return good;
 }

@@ -209,3 +209,58 @@ const char *check_storage_text(const struct sym *s)
     }
     return "a name";
 }
+
+bool check_deeper(struct checker *c, struct loc at)
+{
+    if (++c->depth <= MAX_DEPTH)
+        return true;
+    diag_error(c->diag, at, "nested more than %d levels deep", MAX_DEPTH);
+    diag_note(c->diag, at,
+              "give parts of it names; a constant that uses another one and a call of a fn are "
+              "levels, too");
+    return false;
+}
+
+/* Returns the bytes of the UTF-8 character that begins with `lead`. */
+static size_t character_bytes(unsigned char lead)
+{
+    return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+}
+
+const char *check_source_snippet(struct checker *c, struct loc at)
+{
+    enum { SHOWN = 48 };
+    struct text t;
+    text_init(&t, c->arena);
+    if (!at.source)
+        return "…";
+    const char *s = at.source->text + at.offset, *end = s + at.length;
+    int shown = 0;
+    while (s < end) {
+        if (*s == ' ' || *s == '\n' || *s == '\t' || *s == '\r') {
+            while (s < end && (*s == ' ' || *s == '\n' || *s == '\t' || *s == '\r'))
+                s++;
+            text_add_char(&t, ' ');
+            shown++;
+            continue;
+        }
+        if (shown >= SHOWN) {
+            text_add(&t, "…");
+            break;
+        }
+        size_t bytes = character_bytes((unsigned char)*s);
+        if (bytes > (size_t)(end - s))
+            bytes = (size_t)(end - s);
+        text_add_n(&t, s, bytes);
+        s += bytes;
+        shown++;
+    }
+    return t.data ? t.data : "";
+}
+
+const char *check_place_text(const struct node *n)
+{
+    if (n->kind == N_ACCESS)
+        n = n->a;
+    return n->kind == N_NAME ? n->text : "the place";
+}

@@ -4,71 +4,6 @@
 
 #include <string.h>
 
-/* --- assignments --- */
-
-static bool index_has_effect(const struct expr *e)
-{
-    for (int i = 0; i < e->indices; i++)
-        if (e->index[i].value && expr_has_atomic(e->index[i].value))
-            return true;
-    return false;
-}
-
-static const char *target_name(struct checker *c, const struct node *n)
-{
-    return n->a->kind == N_NAME ? n->a->text : check_source_snippet(c, n->a->loc);
-}
-
-/* Checks the value of x op= e, which is x = x op e. */
-static struct expr *compound_value(struct checker *c, const struct node *n,
-                                   const struct expr *target)
-{
-    struct type shape = target->type;
-    shape.dtype = DT_NONE;
-    struct expr *e = check_expr(c, n->b, &shape);
-    if (!e || !check_value_shape_fits(c, e, &target->type, target_name(c, n), target->sym->loc))
-        return NULL;
-    if (index_has_effect(target)) {
-        diag_error(c->diag, n->a->loc, "the index has an effect, and `%s=` would evaluate it twice",
-                   op_table[n->op].text);
-        diag_note(c->diag, n->a->loc, "keep it in a variable before: `i32 i = …;`");
-        return NULL;
-    }
-    struct expr *old = expr_copy(c->kernel, target);
-    old->by = NULL; /* by(…) of the target is about the store */
-    struct expr *value = check_make_binary(c, n->op, n->loc, old, e);
-    if (!value || dtype_holds(target->type.dtype, value->type.dtype))
-        return value;
-    const char *have = dtype_table[target->type.dtype].name;
-    diag_error(c->diag, n->b->loc, "`%s` is %s, and with `%s` this gives %s",
-               check_source_snippet(c, n->a->loc), have, check_source_snippet(c, n->b->loc),
-               dtype_table[value->type.dtype].name);
-    diag_note(c->diag, n->b->loc, "write the cast: `%s = (%s) (%s %s …)`",
-              check_source_snippet(c, n->a->loc), have, check_source_snippet(c, n->a->loc),
-              op_table[n->op].text);
-    return NULL;
-}
-
-void check_assign(struct checker *c, const struct node *n)
-{
-    struct expr *target = check_target(c, n->a, "assigned to");
-    if (!target) {
-        check_expr(c, n->b, NULL);
-        return;
-    }
-    struct expr *value =
-        n->op == OP_COUNT ? check_expr(c, n->b, &target->type) : compound_value(c, n, target);
-    value = value ? check_fit_value(c, value, &target->type, target_name(c, n), target->sym->loc)
-                  : NULL;
-    if (!value)
-        return;
-    if (target->op == OP_REF && target->sym->storage == ST_SCALAR && check_expr_varies(c, value))
-        check_sym_info(c, target->sym)->varying = true;
-    struct stmt *s = check_emit(c, STMT_ASSIGN, n->loc);
-    s->target = target;
-    s->value = value;
-}
-
 /* --- copies in the background --- */
 
 static const char *check_hint(struct checker *c, const struct node *n)
@@ -240,7 +175,7 @@ static void set_freed(struct checker *c, size_t from, size_t to, bool freed)
         check_sym_info(c, c->freed.data[i])->freed = freed;
 }
 
-void check_if_and(struct checker *c, const struct node *n, const struct node *rest, bool in_body)
+static void if_and(struct checker *c, const struct node *n, const struct node *rest, bool in_body)
 {
     struct expr *condition = check_condition(c, n->a);
     if (n->body && n->body->kind == N_EMPTY && !n->otherwise) {
@@ -298,7 +233,7 @@ static void check_block(struct checker *c, const struct node *n)
     c->tail = after;
 }
 
-void check_statement(struct checker *c, const struct node *n)
+static void statement_by_kind(struct checker *c, const struct node *n)
 {
     if (!check_allowed_after_roles(c, n))
         return;
@@ -325,7 +260,7 @@ void check_statement(struct checker *c, const struct node *n)
     }
 }
 
-void check_stmts(struct checker *c, const struct node *list, const struct node *stop)
+static void stmts_of_list(struct checker *c, const struct node *list, const struct node *stop)
 {
     bool done = false;
     for (const struct node *n = list; n && n != stop && !diag_full(c->diag) && !done; n = n->next) {
@@ -341,12 +276,7 @@ void check_stmts(struct checker *c, const struct node *list, const struct node *
     }
 }
 
-struct loc check_block_of(const struct node *n)
-{
-    return n->kind == N_BLOCK ? n->loc : LOC_NONE;
-}
-
-struct stmt *check_body(struct checker *c, const struct node *n)
+static struct stmt *body_in_scope(struct checker *c, const struct node *n)
 {
     struct stmt *first = NULL, **tail = c->tail;
     int outer = check_scope_open(c);
@@ -361,4 +291,18 @@ struct stmt *check_body(struct checker *c, const struct node *n)
     check_scope_close(c, outer);
     c->tail = tail;
     return first;
+}
+
+void check_set_up(struct checker *c, struct arena *a, struct diag *d, const struct module *m,
+                  const char *name, struct loc loc)
+{
+    static const struct check_parts parts = {check_expr_by_kind, stmts_of_list, body_in_scope,
+                                             statement_by_kind, if_and};
+    *c = (struct checker){.parts = &parts, .arena = a, .diag = d, .module = m};
+    c->kernel = kernel_new(a, name, loc);
+    c->consts = arena_array(a, struct const_slot, m->known_count + 1);
+    name_table_init(&c->unique, a);
+    name_table_init(&c->numbered, a);
+    name_table_init(&c->own, a);
+    c->tail = &c->kernel->body;
 }

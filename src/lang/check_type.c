@@ -63,30 +63,6 @@ bool check_size(struct checker *c, const struct type *t, struct loc at)
     return true;
 }
 
-bool check_extents(struct checker *c, const struct node *dims, const char *name, struct type *t)
-{
-    bool good = true;
-    for (const struct node *d = dims; d; d = d->next) {
-        int64_t extent = 1;
-        if (t->rank == MAX_RANK) {
-            diag_error(c->diag, d->loc, "`%s` has more than %d axes", name, MAX_RANK);
-            return false;
-        }
-        if (!check_constant_int(c, d, "an extent", &extent)) {
-            good = false;
-        } else if (extent < 1 || extent > MAX_ELEMENTS) {
-            diag_error(c->diag, d->loc, "`%s` has an axis of %lld elements; it must be 1 to %lld",
-                       name, (long long)extent, (long long)MAX_ELEMENTS);
-            if (extent == 0)
-                diag_note(c->diag, d->loc,
-                          "if 0 is the size of an empty array, do not start the kernel for it");
-            good = false;
-        }
-        t->extent[t->rank++] = extent;
-    }
-    return good && check_size(c, t, dims ? dims->loc : LOC_NONE);
-}
-
 /* --- literals --- */
 
 struct expr *check_settle_literal(struct checker *c, struct expr *e)

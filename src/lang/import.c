@@ -337,3 +337,34 @@ struct node *parse_program(struct arena *a, struct diag *d, const struct source 
         vec_push(a, sources, im.files.data[i]->source);
     return im.items;
 }
+
+/* Returns true, after a report, if member i is a kernel that an earlier member is. */
+static bool repeats(struct arena *a, struct diag *d, const struct lang_family *f, size_t i)
+{
+    const struct lang_member *members = f->members.data;
+    const char *path = platform_real_path(a, members[i].path);
+    for (size_t k = 0; k < i; k++) {
+        const char *other = members[k].path ? platform_real_path(a, members[k].path) : NULL;
+        bool same_kernel = !members[i].kernel || !members[k].kernel ||
+                           strcmp(members[i].kernel, members[k].kernel) == 0;
+        if (!path || !other || strcmp(path, other) != 0 || !same_kernel)
+            continue;
+        diag_error(d, members[i].at, "this kernel is in the family `%s` twice", f->name);
+        diag_note(d, members[k].at, "the first time; leave one of them out");
+        return true;
+    }
+    return false;
+}
+
+bool lang_find_members(struct arena *a, struct diag *d, const struct source *source,
+                       const struct lang_search *search, struct lang_family *f)
+{
+    int errors = d->errors;
+    for (size_t i = 0; i < f->members.count; i++) {
+        struct lang_member *one = &f->members.data[i];
+        one->path = import_find_named_file(a, d, source, search, one->file, one->at);
+        if (one->path)
+            repeats(a, d, f, i);
+    }
+    return d->errors == errors;
+}

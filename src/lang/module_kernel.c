@@ -3,21 +3,6 @@
 
 #include <string.h>
 
-static const struct entry *kernel_entry(const struct module *m, int index)
-{
-    return &m->entries[m->kernels[index]];
-}
-
-int module_kernel_tunes(const struct module *m, int index, int *entries)
-{
-    const struct index_list *uses = &kernel_entry(m, index)->uses;
-    int count = 0;
-    for (size_t i = 0; i < uses->count; i++)
-        if (m->entries[uses->data[i]].kind == ENTRY_TUNE)
-            entries[count++] = uses->data[i];
-    return count;
-}
-
 /* --- parameters --- */
 
 /* The state of searching a body for uses of the kernel's parameters. */
@@ -86,15 +71,6 @@ static void describe_view(void *user, const struct node *n)
         module_visit_children(n, describe_view, user);
 }
 
-struct literal module_param_value(const struct node *literal)
-{
-    bool negative = literal->kind == N_UNARY;
-    const struct node *n = negative ? literal->a : literal;
-    if (n->kind == N_FLOAT)
-        return (struct literal){.is_float = true, .f = negative ? -n->f : n->f};
-    return (struct literal){.i = negative ? -n->i : n->i};
-}
-
 static struct lang_param *describe_params(struct arena *a, const struct node *kernel,
                                           struct lang_kernel *k)
 {
@@ -135,7 +111,7 @@ static struct lang_param *describe_params(struct arena *a, const struct node *ke
 static void describe_values(struct arena *a, const struct module *m, int index,
                             struct lang_kernel *k, struct lang_param *params)
 {
-    const struct node *n = kernel_entry(m, index)->node->params;
+    const struct node *n = module_kernel_entry(m, index)->node->params;
     bool has_values = false;
     for (const struct node *p = n; p; p = p->next)
         has_values = has_values || p->init;
@@ -159,7 +135,7 @@ static void describe_values(struct arena *a, const struct module *m, int index,
 static void describe_tunes(struct arena *a, const struct module *m, int index, const char *target,
                            struct lang_kernel *k)
 {
-    int *entries = arena_array(a, int, kernel_entry(m, index)->uses.count + 1);
+    int *entries = arena_array(a, int, module_kernel_entry(m, index)->uses.count + 1);
     k->tune_count = module_kernel_tunes(m, index, entries);
     struct lang_tune *tunes = arena_array(a, struct lang_tune, k->tune_count + 1);
     for (int i = 0; i < k->tune_count; i++) {
@@ -210,7 +186,7 @@ int lang_param_find(const struct lang_kernel *k, const char *name)
 const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, int index,
                                       const char *target)
 {
-    const struct entry *e = kernel_entry(m, index);
+    const struct entry *e = module_kernel_entry(m, index);
     struct lang_kernel *k = arena_new(a, struct lang_kernel);
     k->name = e->name;
     k->loc = e->loc;

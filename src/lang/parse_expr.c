@@ -264,6 +264,13 @@ struct node *parse_call(struct parser *p)
     return n;
 }
 
+struct node *parse_owned_call(struct parser *p)
+{
+    bool module = parse_slip_owned_call(p);
+    struct node *call = parse_call(p);
+    return module ? call : node_int(p, 0, call->loc);
+}
+
 /* --- primary --- */
 
 struct node *parse_literal(struct parser *p)
@@ -439,7 +446,7 @@ static struct node *parse_primary(struct parser *p)
         if (at_bits(p))
             return parse_bits(p);
         if (parse_at_owned_call(p))
-            return parse_slip_owned_call(p);
+            return parse_owned_call(p);
         if (parse_at_cpp_cast(p))
             return parse_slip_cpp_cast(p);
         if (parse_at_numeric_limits(p))

@@ -250,7 +250,7 @@ static void fix_owner(struct parser *p, struct loc before, const char *owner, bo
     parse_fix(p, open, arena_printf(p->arena, "%s%s", owner, alone ? "" : ", "));
 }
 
-struct node *parse_slip_owned_call(struct parser *p)
+bool parse_slip_owned_call(struct parser *p)
 {
     uint32_t first = p->pos;
     const char *owner = token_text(p, parse_peek(p));
@@ -283,8 +283,7 @@ struct node *parse_slip_owned_call(struct parser *p)
             fix_owner(p, before, owner, alone);
         }
     }
-    struct node *call = parse_call(p);
-    return module ? call : node_int(p, 0, call->loc);
+    return module;
 }
 
 /* --- C++ --- */

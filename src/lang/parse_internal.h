@@ -24,6 +24,10 @@ enum {
 enum parse_words { WORDS_C_TYPES, WORDS_FUTURE_TYPES, WORDS_FUTURE, WORDS };
 
 struct parser {
+    /* An expression, and an operand of operators, have expressions in brackets: parse_expr and
+     * parse_unary call these, which parse_tokens sets. */
+    struct node *(*expr)(struct parser *p);
+    struct node *(*unary)(struct parser *p);
     struct arena *arena;
     struct diag *diag;
     const struct source *source;
@@ -48,7 +52,7 @@ struct parser {
     struct name_table *words; /* tables of words, by enum parse_words; made when asked for */
 };
 
-/* --- parse.c: tokens --- */
+/* --- parse_token.c: tokens --- */
 
 const struct token *parse_peek(const struct parser *p);
 const struct token *parse_peek_ahead(const struct parser *p,
@@ -67,8 +71,10 @@ struct loc parse_here(const struct parser *p); /* place of the current token */
 struct loc parse_range_from(const struct parser *p,
                             uint32_t first); /* from token `first` to the token passed last */
 
-/* --- parse.c: errors --- */
+/* --- parse_token.c: errors --- */
 
+/* Reports the problems that the scanner found up to the current token. */
+void parse_tell_problems(struct parser *p);
 /* Reports an error, except in panic or at the place of the latest error. Returns true if it
  * reported; the caller adds notes only then. */
 bool parse_complain(struct parser *p, struct loc where, const char *format, ...) DIAG_FORMAT(3, 4);
@@ -105,7 +111,7 @@ bool parse_enter(struct parser *p); /* enters a nested construct; false: nested 
                                * parser stops */
 void parse_leave(struct parser *p);
 
-/* --- parse.c: words --- */
+/* --- parse_token.c: words --- */
 
 bool parse_name_known(const struct name_table *names, const struct parser *p,
                       const struct token *t);
@@ -130,7 +136,7 @@ void parse_report_future(struct parser *p, const struct token *t);
 void parse_report_future_type(struct parser *p, const struct token *t, const char *what);
 bool parse_in_first_column(const struct parser *p, const struct token *t);
 
-/* --- nodes --- */
+/* --- parse_token.c: nodes --- */
 
 struct node *node_new(struct parser *p, enum node_kind kind, struct loc loc);
 struct node *node_int(struct parser *p, int64_t i, struct loc loc);
@@ -162,8 +168,17 @@ static inline struct node **append_nodes(struct node **tail, struct node *more)
 
 /* --- parse_operator.c --- */
 
-struct node *parse_expr(struct parser *p);
-struct node *parse_unary(struct parser *p); /* an operand of the operators between two values */
+struct node *parse_operators(struct parser *p); /* parser.expr */
+struct node *parse_prefixed(struct parser *p);  /* parser.unary */
+static inline struct node *parse_expr(struct parser *p)
+{
+    return p->expr(p);
+}
+/* Parses an operand of the operators between two values. */
+static inline struct node *parse_unary(struct parser *p)
+{
+    return p->unary(p);
+}
 /* Parses the condition of if, while, for, require …. It reads `=` as `==`, and reports it. */
 struct node *parse_condition(struct parser *p);
 
@@ -174,6 +189,7 @@ struct node *parse_literal(struct parser *p);
 bool parse_at_cast(const struct parser *p);         /* true at `(TYPE)` before a value */
 struct node *parse_tuple_or_expr(struct parser *p); /* (a, b) where several values are allowed */
 struct node *parse_call(struct parser *p);          /* NAME ( … ) */
+struct node *parse_owned_call(struct parser *p);    /* parse_slip_owned_call, and the call */
 /* parse_by.c */
 bool parse_at_by(const struct parser *p); /* true at `by (`, not on a line of its own */
 const struct by *parse_by(struct parser *p);
@@ -184,13 +200,16 @@ struct node *parse_dims(struct parser *p);  /* { "[" expr "]" } */
 struct node *parse_list(struct parser *p,
                         enum token_kind close); /* expr { , expr }, before `close` */
 
+/* --- parse_type.c --- */
+
+struct node *parse_type(struct parser *p);
+
 /* --- parse_decl.c --- */
 
+struct node *parse_braces(struct parser *p, int depth); /* values of a table */
 bool parse_starts_declaration(struct parser *p);
 struct node *parse_mbarriers(struct parser *p);
 struct node *parse_declaration(struct parser *p); /* without ';': N_DECLS or N_DESTRUCT */
-struct node *parse_type(struct parser *p);
-struct node *parse_toplevel(struct parser *p); /* one or several linked nodes, or NULL */
 struct node *parse_require(struct parser *p);
 struct node *parse_static_assert(struct parser *p);
 enum decl_storage parse_storage(struct parser *p); /* DECL_PLAIN: no word of storage is here */
@@ -215,9 +234,9 @@ struct node *parse_slip_template(struct parser *p, uint32_t close);
 
 /* Returns true at v.max(), np.max(v), std::exp(v): a call after a name and a separator. */
 bool parse_at_owned_call(const struct parser *p);
-/* Reports a call at which parse_at_owned_call is true. A function of a module is read as the function
- * here with that meaning. */
-struct node *parse_slip_owned_call(struct parser *p);
+/* Reports a call at which parse_at_owned_call is true, and passes what is before its name. Returns
+ * true if it is a function of a module, which is read as the function here with that meaning. */
+bool parse_slip_owned_call(struct parser *p);
 /* Reports `.T`, `.to(f32)` … after the value that began at token `first`, and passes them. */
 void parse_slip_methods(struct parser *p, uint32_t first);
 /* Returns true after `np.`, at inf or nan. */
@@ -244,6 +263,10 @@ void parse_report_other_language(struct parser *p);
 /* Returns true at the word `family` of a declaration; it is a name elsewhere. */
 bool parse_at_family(const struct parser *p);
 struct node *parse_family(struct parser *p);
+
+/* --- parse_top.c --- */
+
+struct node *parse_toplevel(struct parser *p); /* one or several linked nodes, or NULL */
 
 /* --- parse_stmt.c --- */
 

@@ -121,7 +121,7 @@ static bool at_not(const struct parser *p)
 }
 
 /* unary = ( "-" | "!" | "~" ) unary | "(" type ")" unary | postfix */
-struct node *parse_unary(struct parser *p)
+struct node *parse_prefixed(struct parser *p)
 {
     struct node *(*parse)(struct parser *) = at_not(p) ? slip_not : NULL;
     switch (parse_peek(p)->kind) {
@@ -229,7 +229,7 @@ static struct node *parse_select(struct parser *p)
 }
 
 /* expr = select */
-struct node *parse_expr(struct parser *p)
+struct node *parse_operators(struct parser *p)
 {
     struct node *n = parse_select(p);
     bool compound = token_table[parse_peek(p)->kind].compound != OP_COUNT;

@@ -1,8 +1,6 @@
 /* Statements. */
 #include "lang/parse_internal.h"
 
-#include "base/text.h"
-
 #include <string.h>
 
 static struct node *parse_statement(struct parser *p);
@@ -146,7 +144,7 @@ static struct node *parse_call_statement(struct parser *p)
 /* Reports `tl.store(…);`, a call of a module or of a value. */
 static struct node *skip_owned_call(struct parser *p)
 {
-    parse_slip_owned_call(p);
+    parse_owned_call(p);
     parse_expect_semicolon(p, "after the call");
     return node_new(p, N_EMPTY, parse_here(p));
 }
@@ -535,12 +533,6 @@ static bool slip_bare_call(struct parser *p)
         parse_note(p, parse_here(p), op_table[op].arity == 0 ? "write `%s();`" : "write `%s(…);`",
                    name);
     return true;
-}
-
-bool parse_at_launch(const struct parser *p)
-{
-    const struct token *shift = parse_peek_ahead(p, 1), *less = parse_peek_ahead(p, 2);
-    return shift->kind == TOK_SHL && less->kind == TOK_LT && less->offset == shift->offset + 2;
 }
 
 /* Reports a launch, k<<<g, b>>>(…), in a kernel. */
