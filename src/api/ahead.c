@@ -60,6 +60,7 @@ tw_status tw_build_new(tw_context *ctx, const char *name, tw_build **out)
     }
     b->next = ctx->builds;
     ctx->builds = b;
+    ctx->frees.build = tw_build_free;
     *out = b;
     return TW_OK;
 }

@@ -411,21 +411,21 @@ void tw_context_free(tw_context *ctx)
     if (!ctx)
         return;
     while (ctx->families)
-        tw_family_free(ctx->families);
+        ctx->frees.family(ctx->families);
     while (ctx->entries)
-        tw_entry_free(ctx->entries);
+        ctx->frees.entry(ctx->entries);
     while (ctx->builds)
-        tw_build_free(ctx->builds);
+        ctx->frees.build(ctx->builds);
     while (ctx->launches)
-        tw_launch_free(ctx->launches);
+        ctx->frees.launch(ctx->launches);
     while (ctx->modules)
-        tw_module_free(ctx->modules);
+        ctx->frees.module(ctx->modules);
     while (ctx->programs)
-        tw_ptx_free(ctx->programs);
+        ctx->frees.ptx(ctx->programs);
     while (ctx->expected)
-        tw_expected_free(ctx->expected);
+        ctx->frees.expected(ctx->expected);
     while (ctx->stores)
-        tw_store_close(ctx->stores);
+        ctx->frees.store(ctx->stores);
     platform_queue_free(ctx->queue);
     platform_pool_free(ctx->pool);
     platform_stack_free(ctx->stack);

@@ -1,8 +1,6 @@
 /* Makes entries of launches, and frees them. */
 #include "api/entry.h"
 
-#include <string.h>
-
 /* Finds the range of an integer type, as values of tw_value.i. */
 static void find_range(struct entry_param *p)
 {
@@ -146,6 +144,7 @@ tw_status tw_entry_new(tw_launch *l, tw_entry **out)
     take_choice(e, l);
     e->next = l->ctx->entries;
     l->ctx->entries = e;
+    l->ctx->frees.entry = tw_entry_free;
     *out = e;
     return TW_OK;
 }

@@ -232,6 +232,7 @@ tw_status tw_family_from_file(tw_context *ctx, const char *path, const char *nam
     }
     f->next = ctx->families;
     ctx->families = f;
+    ctx->frees.family = tw_family_free;
     *out = f;
     return TW_OK;
 }

@@ -186,9 +186,8 @@ void family_add_time(tw_family *f, struct family_group *g, const int64_t *sizes,
                      double us);
 /* Returns the member whose kernel has that name; -1: none. */
 int family_member_named(const tw_family *f, const char *name);
-/* Reads a table's file. device: as for tw_family_add_table. Returns TW_OK, TW_NO_FILE or
- * TW_BAD_PROGRAM; reports. */
-tw_status family_read_table(tw_family *f, const char *path, const char *device);
+/* Makes `device`, whose results were read, the own device of a family without one. */
+void family_take_device(tw_family *f, const char *device);
 /* Reads the table next to the family's file, if there is one. A damaged one adds nothing; warns. */
 void family_read_default_table(tw_family *f);
 

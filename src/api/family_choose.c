@@ -695,3 +695,90 @@ tw_status family_choose(tw_family *f, const struct family_sizes *s, tw_choice *o
     return status == TW_NO_MEMORY || status == TW_CANCELLED ? status
                                                             : choose_plain(f, s, out, variant);
 }
+
+tw_status tw_family_choose(tw_family *f, const tw_value *arguments, int count, tw_choice *out,
+                           tw_error *error)
+{
+    struct family_sizes s = {0};
+    struct family_variant *v;
+    tw_choice made = {0};
+    error = sized_error_to_fill(error);
+    tw_status status = family_check_call(f, arguments, count, error, "tw_family_choose");
+    if (status != TW_OK)
+        return status;
+    if (!out || !SIZED_FITS(NULL, tw_choice, out))
+        return TW_BAD_ARGUMENT;
+    platform_lock(f->lock);
+    status = family_open_own(f);
+    if (status == TW_OK)
+        status = family_take(f, arguments, count, &s);
+    family_forget_refusals(f);
+    if (status == TW_OK)
+        status = family_choose(f, &s, &made, &v);
+    if (status != TW_OK && error)
+        family_fill_error(f, status, error);
+    platform_unlock(f->lock);
+    if (status == TW_OK)
+        FILL_SIZED(out, made);
+    return status;
+}
+
+/* --- for a launch --- */
+
+struct launch_call {
+    tw_family *family;
+    tw_launch *launch;
+    struct family_sizes sizes;
+    const char *why; /* the own context's messages */
+    tw_status status;
+};
+
+/* Takes the integers of a launch by the names of the family's. */
+static tw_status take_launch(void *user)
+{
+    struct launch_call *c = user;
+    tw_launch *l = c->launch;
+    const tw_family *f = c->family;
+    tw_status status = l->prepared ? TW_OK : launch_resolve(l, true);
+    for (int i = 0; i < f->size_count && status == TW_OK; i++)
+        c->sizes.size[i] = l->choice.values[f->size_param[i]].i;
+    return status;
+}
+
+static tw_status pass_on(void *user)
+{
+    const struct launch_call *c = user;
+    struct diag *d = &c->launch->ctx->diag;
+    diag_error(d, LOC_NONE, "the family `%s` has no choice for this launch: %s", c->family->name,
+               c->why);
+    return c->status;
+}
+
+tw_status tw_family_choose_for(tw_family *f, tw_launch *l, tw_choice *out)
+{
+    struct family_variant *v;
+    tw_choice made = {0};
+    if (!f || !l)
+        return TW_BAD_ARGUMENT;
+    if (!SIZED_FITS(l->ctx, tw_choice, out))
+        return TW_BAD_ARGUMENT;
+    if (!family_has_kernel(f, l->kernel))
+        return context_refuse(l->ctx, "tw_family_choose_for: the launch is not one of this family");
+    struct launch_call call = {.family = f, .launch = l};
+    call.status = context_call(l->ctx, take_launch, &call);
+    if (call.status != TW_OK)
+        return call.status;
+    family_derive(f, &call.sizes);
+    platform_lock(f->lock);
+    call.status = family_open_own(f);
+    family_forget_refusals(f);
+    if (call.status == TW_OK)
+        call.status = family_choose(f, &call.sizes, &made, &v);
+    call.why = f->own ? f->own->rendered : "out of memory";
+    if (call.status != TW_OK)
+        context_call(l->ctx, pass_on, &call);
+    platform_unlock(f->lock);
+    if (call.status == TW_OK)
+        FILL_SIZED(out, made);
+    return call.status;
+}

@@ -206,11 +206,10 @@ static void add_row(tw_family *f, int member, const char *device, const tw_tuned
 struct add_call {
     tw_family *family;
     tw_store *store;
-    const char *path, *device;
+    const char *device;
 };
 
-/* Makes `device`, whose results were read, the own device of a family without one. */
-static void take_device(tw_family *f, const char *device)
+void family_take_device(tw_family *f, const char *device)
 {
     if (!f->device && device)
         f->device = arena_string(&f->arena, device, strlen(device));
@@ -241,17 +240,8 @@ static tw_status add_store(void *user)
             add_row(f, i, own, &rows[r]);
         arena_free(&f->loading);
     }
-    take_device(f, c->device);
+    family_take_device(f, c->device);
     return TW_OK;
-}
-
-static tw_status add_table(void *user)
-{
-    const struct add_call *c = user;
-    tw_status status = family_read_table(c->family, c->path, c->device);
-    if (status == TW_OK)
-        take_device(c->family, c->device);
-    return status;
 }
 
 static tw_status refuse_started(void *user)
@@ -283,14 +273,5 @@ tw_status tw_family_add_store(tw_family *f, tw_store *store, const char *device)
         return TW_BAD_ARGUMENT;
     if (!store || tuning_store_context(store) != f->ctx)
         return context_refuse(f->ctx, "tw_family_add_store: `store` is NULL, or another context's");
-    return family_change(f, add_store, &(struct add_call){f, store, NULL, device});
-}
-
-tw_status tw_family_add_table(tw_family *f, const char *path, const char *device)
-{
-    if (!f)
-        return TW_BAD_ARGUMENT;
-    if (!path)
-        return context_refuse(f->ctx, "tw_family_add_table: `path` is NULL");
-    return family_change(f, add_table, &(struct add_call){f, NULL, path, device});
+    return family_change(f, add_store, &(struct add_call){f, store, device});
 }

@@ -274,7 +274,7 @@ static tw_status read_file(struct table_reader *r, const char *path)
     return read_lines(r, false) && read_lines(r, true) ? TW_OK : TW_BAD_PROGRAM;
 }
 
-tw_status family_read_table(tw_family *f, const char *path, const char *device)
+static tw_status read_table(tw_family *f, const char *path, const char *device)
 {
     return read_file(&(struct table_reader){.family = f, .device = device}, path);
 }
@@ -284,4 +284,27 @@ void family_read_default_table(tw_family *f)
     const char *path = arena_printf(&f->ctx->scratch, "%s%s.table", f->folder, f->name);
     if (platform_file_exists(path))
         read_file(&(struct table_reader){.family = f, .is_default = true}, path);
+}
+
+struct add_call {
+    tw_family *family;
+    const char *path, *device;
+};
+
+static tw_status add_table(void *user)
+{
+    const struct add_call *c = user;
+    tw_status status = read_table(c->family, c->path, c->device);
+    if (status == TW_OK)
+        family_take_device(c->family, c->device);
+    return status;
+}
+
+tw_status tw_family_add_table(tw_family *f, const char *path, const char *device)
+{
+    if (!f)
+        return TW_BAD_ARGUMENT;
+    if (!path)
+        return context_refuse(f->ctx, "tw_family_add_table: `path` is NULL");
+    return family_change(f, add_table, &(struct add_call){f, path, device});
 }

@@ -562,3 +562,36 @@ tw_status tw_launch_occupancy(tw_launch *l, tw_occupancy *out)
         FILL_SIZED(out, c.occupancy);
     return status;
 }
+
+/* Returns true if a run may overwrite array q, which the kernel itself only reads. */
+static bool may_be_lost(const tw_launch *l, int q)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    bool lost = false;
+    for (int p = 0; p < info->param_count && p < OVERLAY_PARAMS && info->params[q].is_const; p++)
+        lost |= !info->params[p].is_const && overlaps_is_in(l->variant->overlay.used, p) &&
+                overlaps_of_arrays(l, p, q);
+    return lost;
+}
+
+tw_status launch_keep_inputs(tw_launch *l, const struct cpu_argument *args)
+{
+    int count = l->kernel->info->param_count;
+    bool any = false;
+    l->kept = NULL;
+    arena_free(&l->kept_memory);
+    for (int q = 0; q < count && l->keeps_inputs; q++)
+        any |= may_be_lost(l, q);
+    if (!any)
+        return TW_OK;
+    struct cpu_argument *here = arena_copy(&l->ctx->scratch, args, (size_t)count * sizeof *args);
+    tw_status status = launch_fetch(l, here);
+    if (status != TW_OK)
+        return status;
+    void **kept = arena_array(&l->kept_memory, void *, count);
+    for (int q = 0; q < count; q++)
+        if (may_be_lost(l, q))
+            kept[q] = arena_copy(&l->kept_memory, here[q].data, here[q].bytes);
+    l->kept = kept;
+    return TW_OK;
+}

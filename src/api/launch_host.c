@@ -124,12 +124,6 @@ void context_settle(tw_context *ctx)
         platform_queue_wait(ctx->queue, NULL);
 }
 
-void launch_settle(tw_launch *l)
-{
-    if (l->begun.variant)
-        platform_queue_wait(l->ctx->queue, &l->begun.job);
-}
-
 static void run_begun(void *user)
 {
     tw_launch *l = user;

@@ -4,17 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-struct choice choice_new(struct arena *a, const struct lang_kernel *info)
-{
-    return (struct choice){
-        .tunes = arena_array(a, struct literal, info->tune_count),
-        .types = arena_array(a, enum dtype, info->type_count),
-        .values = arena_array(a, struct literal, info->param_count),
-        .known = arena_array(a, bool, info->param_count),
-        .divisor = arena_array(a, int, info->param_count),
-    };
-}
-
 static tw_status launch_make(void *user)
 {
     tw_launch *l = user;
@@ -81,6 +70,7 @@ tw_status tw_launch_new(tw_kernel *k, tw_launch **out)
     }
     l->next = ctx->launches;
     ctx->launches = l;
+    ctx->frees.launch = tw_launch_free;
     k->module->launches++;
     *out = l;
     return TW_OK;
@@ -169,17 +159,6 @@ static tw_status wrong_name(tw_launch *l, const char *name, const char *wanted,
 
 /* --- scalars, tuned values, types --- */
 
-/* Refuses an address, and a value that was not made by a helper such as tw_int. */
-static bool is_number(struct diag *d, const char *name, bool is_float, tw_value v)
-{
-    if (v.kind == TW_INTEGER || v.kind == TW_FLOAT)
-        return true;
-    diag_error(d, LOC_NONE, "`%s` is given %s: make the value with %s", name,
-               v.kind == TW_POINTER ? "an address" : "a value without a kind",
-               is_float ? "tw_float()" : "tw_int()");
-    return false;
-}
-
 static tw_status set_value(void *user)
 {
     struct set_call *call = user;
@@ -192,8 +171,8 @@ static tw_status set_value(void *user)
     }
     const struct lang_param *param = &l->kernel->info->params[p];
     bool varies = param->type_variable >= 0;
-    if (!is_number(&l->ctx->diag, call->name, varies || dtype_is_float(param->dtype),
-                   call->value) ||
+    if (!launch_is_number(&l->ctx->diag, call->name, varies || dtype_is_float(param->dtype),
+                          call->value) ||
         (!varies && !resolve_value_fits(l, p, param->dtype, call->value)))
         return TW_BAD_ARGUMENT;
     l->values[p] = call->value;
@@ -210,24 +189,6 @@ tw_status tw_launch_set(tw_launch *l, const char *param, tw_value value)
         return context_refuse(l->ctx, "tw_launch_set: `param` is NULL");
     return context_call(l->ctx, set_value,
                         &(struct set_call){.launch = l, .name = param, .value = value});
-}
-
-bool launch_tune_value_read(struct diag *d, const struct lang_tune *tune, tw_value given,
-                            struct literal *out)
-{
-    bool is_float = dtype_is_float(tune->dtype);
-    if (!is_number(d, tune->name, is_float, given))
-        return false;
-    if (is_float) {
-        *out = (struct literal){.is_float = true, .f = value_number(given)};
-        return true;
-    }
-    *out = (struct literal){.i = given.i};
-    if (given.kind == TW_INTEGER && dtype_wrap(tune->dtype, given.i) == given.i)
-        return true;
-    diag_error(d, LOC_NONE, "tuned value `%s` takes %s", tune->name,
-               tune->dtype == DT_BOOL ? "false or true" : "a 32-bit integer");
-    return false;
 }
 
 static tw_status set_tune(void *user)
@@ -298,84 +259,6 @@ tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type)
 
 /* --- arrays --- */
 
-const char *launch_array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape)
-{
-    struct text out;
-    text_init(&out, a);
-    text_add(&out, dtype_table[t].name);
-    for (int i = 0; i < rank; i++)
-        text_printf(&out, "[%lld]", (long long)shape[i]);
-    return out.data;
-}
-
-const char *launch_param_text(struct arena *a, const struct lang_kernel *info, int param)
-{
-    const struct lang_param *p = &info->params[param];
-    struct text out;
-    text_init(&out, a);
-    text_add(&out, p->type_variable >= 0 ? info->types[p->type_variable].name
-                                         : dtype_table[p->dtype].name);
-    for (int i = 0; i < p->rank; i++)
-        text_printf(&out, "[%s]", p->dim_text[i]);
-    return out.data;
-}
-
-const char *launch_array_fault(struct arena *a, const tw_array *x)
-{
-    if ((int)x->dtype < 0 || (int)x->dtype >= (int)DT_COUNT)
-        return "has no valid element type";
-    if (x->place != TW_ON_HOST && x->place != TW_ON_DEVICE)
-        return "has no valid place";
-    if (x->rank < 1 || x->rank > TW_MAX_RANK)
-        return "must have 1 to 6 axes";
-    size_t bytes = tw_dtype_size(x->dtype);
-    bool empty = false;
-    for (int i = 0; i < x->rank; i++) {
-        if (x->shape[i] < 0)
-            return "has a negative extent";
-        empty = empty || x->shape[i] == 0;
-    }
-    for (int i = 0; i < x->rank && !empty; i++) {
-        if ((uint64_t)x->shape[i] > (uint64_t)PTRDIFF_MAX / bytes)
-            return "is larger than memory";
-        bytes *= (size_t)x->shape[i];
-    }
-    if (!empty && !x->data)
-        return "has no data";
-    if (!empty && x->bytes && x->bytes < bytes)
-        return a ? arena_printf(a, "has %zu bytes, %s needs %zu", x->bytes,
-                                launch_array_text(a, (enum dtype)x->dtype, x->rank, x->shape),
-                                bytes)
-                 : "has fewer bytes than its shape needs";
-    if ((uintptr_t)x->data % tw_dtype_size(x->dtype) != 0)
-        return "is not aligned to its element type";
-    return NULL;
-}
-
-/* Returns why an array cannot be given for a parameter, in scratch memory; NULL: it can. */
-static const char *array_refusal(const tw_launch *l, int p, const tw_array *x)
-{
-    struct arena *a = &l->ctx->scratch;
-    const struct lang_kernel *info = l->kernel->info;
-    const struct lang_param *param = &info->params[p];
-    const char *expected = launch_param_text(a, info, p), *fault = launch_array_fault(a, x);
-    if (fault)
-        return arena_printf(a, "the array given for `%s` (%s) %s", param->name, expected, fault);
-    bool rank_fits =
-        param->rank == 0 || param->rank == x->rank || (param->views > 1 && x->rank == 1);
-    bool type_fits = param->type_variable >= 0 || (int)param->dtype == (int)x->dtype;
-    if (!rank_fits || !type_fits)
-        return arena_printf(a, "`%s` is %s, expected %s", param->name,
-                            launch_array_text(a, (enum dtype)x->dtype, x->rank, x->shape),
-                            expected);
-    if (x->place == TW_ON_DEVICE && !l->kernel->executor->lowers)
-        return arena_printf(a,
-                            "`%s` is on a GPU, but kernel `%s` is for the host: ask "
-                            "tw_kernel_for_target for \"cuda\"",
-                            param->name, info->name);
-    return NULL;
-}
-
 static tw_status set_array(void *user)
 {
     struct set_call *call = user;
@@ -392,21 +275,13 @@ static tw_status set_array(void *user)
     l->kept = NULL;
     if (!x)
         return TW_OK;
-    const char *refusal = array_refusal(l, p, x);
+    const char *refusal = launch_array_refusal(l, p, x);
     *(refusal ? &l->refused[p] : &l->arrays[p]) = *x;
     l->array_set[p] = !refusal;
     l->array_refused[p] = refusal;
     if (refusal)
         diag_error(&l->ctx->diag, LOC_NONE, "%s", refusal);
     return refusal ? TW_BAD_ARGUMENT : TW_OK;
-}
-
-void launch_note_refused(tw_launch *l)
-{
-    for (int p = 0; p < l->kernel->info->param_count; p++)
-        if (l->array_refused[p])
-            diag_note(&l->ctx->diag, LOC_NONE, "tw_launch_array refused one: %s",
-                      array_refusal(l, p, &l->refused[p]));
 }
 
 tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array)

@@ -117,6 +117,7 @@ static tw_status module_new(tw_context *ctx, const struct source_given *given, t
         return status;
     m->next = ctx->modules;
     ctx->modules = m;
+    ctx->frees.module = tw_module_free;
     return TW_OK;
 }
 
@@ -428,15 +429,6 @@ tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out)
     tw_type found = {.name = t->name, .count = t->count, .choices = k->type_choices[index]};
     FILL_SIZED(out, found);
     return TW_OK;
-}
-
-struct tune_rules *modules_kernel_rules(tw_kernel *k)
-{
-    tw_module *m = k->module;
-    arena_doing(&m->arena, "searching for tuned values that its `require`s allow");
-    if (!k->rules)
-        k->rules = lang_tune_rules(&m->arena, m->parsed, k->index, k->target);
-    return k->rules;
 }
 
 struct allows_call {

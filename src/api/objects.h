@@ -74,6 +74,18 @@ struct tw_context {
     tw_expected *expected;
     tw_store *stores;
     tw_family *families;
+    /* Functions that free the objects above. The file that makes an object sets its function, so that
+     * tw_context_free calls no file above context.c. */
+    struct {
+        void (*module)(tw_module *);
+        void (*launch)(tw_launch *);
+        void (*ptx)(tw_ptx *);
+        void (*build)(tw_build *);
+        void (*expected)(tw_expected *);
+        void (*store)(tw_store *);
+        void (*family)(tw_family *);
+        void (*entry)(tw_entry *);
+    } frees;
     struct platform_stack *stack; /* of the public calls; see STACK_BYTES */
     struct platform_pool *pool;   /* NULL: the caller has its own */
     struct parallel parallel;     /* the pool's, or the caller's */
@@ -194,6 +206,8 @@ struct claimed {
 };
 
 struct choice choice_new(struct arena *a, const struct lang_kernel *info);
+/* Returns the alignments by parameter that the choice's divisors give. */
+int *choice_alignment(struct arena *a, const tw_kernel *k, const struct choice *c);
 /* Returns true if both choices compile to the same program. */
 bool choice_same(const struct lang_kernel *info, const struct choice *a, const struct choice *b);
 /* Copies the parts of a choice that select the program. */
@@ -230,7 +244,7 @@ static inline double value_number(tw_value v)
 }
 
 /* Converts a tuned value from the caller to a value of the compiler. Reports and returns false
- * if the name does not take such a value. launch_set.c */
+ * if the name does not take such a value. launch_values.c */
 bool launch_tune_value_read(struct diag *d, const struct lang_tune *tune, tw_value given,
                             struct literal *out);
 /* Returns true unless the kernel's head names another target than the kernel's. */
@@ -329,6 +343,11 @@ struct tw_launch {
  * text has none. */
 const char *launch_array_fault(struct arena *a, const tw_array *x);
 int64_t launch_array_length(const tw_array *x);
+/* Returns why an array cannot be given for a parameter, in scratch memory; NULL: it can. */
+const char *launch_array_refusal(const tw_launch *l, int p, const tw_array *x);
+/* Refuses an address, and a value that was not made by a helper such as tw_int. */
+bool launch_is_number(struct diag *d, const char *name, bool is_float, tw_value v);
+enum dtype launch_param_dtype(const tw_launch *l, int p);
 const char *launch_array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape);
 const char *launch_param_text(struct arena *a, const struct lang_kernel *info,
                               int param); /* f16[m][k] */
@@ -410,6 +429,9 @@ tw_status launch_check_clean(tw_launch *l);
 /* Copies arrays on the device to the host, into scratch memory that lives until the call ends.
  * Reports. */
 tw_status launch_fetch(tw_launch *l, struct cpu_argument *given);
+/* Before a run: if the launch keeps its inputs, copies those that the run may overwrite, for
+ * `ensures`. */
+tw_status launch_keep_inputs(tw_launch *l, const struct cpu_argument *args);
 
 /* Names the call that makes the entry ready, for the message to a capture. entry.c */
 void entry_made_ready_by(tw_entry *e, const char *call);
@@ -425,6 +447,17 @@ bool launch_view(const tw_launch *l, const struct sym *view, struct view_sizes *
 /* Returns the bytes from an array's first element to the end of the last one that a view
  * reaches; -1: not known. */
 int64_t launch_array_bytes(const tw_launch *l, int param);
+/* Returns the number of elements from the array's first to the end of the view's last; -1: not
+ * known here. */
+int64_t launch_view_reach(const tw_launch *l, const struct sym *view);
+/* Returns the first view of a pointer parameter, a plain one if it has one; NULL: none. */
+const struct sym *launch_view_of(const tw_launch *l, int param);
+/* Gives the view's extents at this launch. Returns false if they cannot be computed. */
+bool launch_view_shape(const tw_launch *l, const struct sym *view, int64_t *shape);
+/* Returns the view that gives the array's shape: a plain one that no other view reaches beyond.
+ * Returns NULL if there is none; the array then has as many elements as the farthest view
+ * reaches. */
+const struct sym *launch_array_shape(const tw_launch *l, int param);
 /* Resolves the launch, compiles its variant, and checks its arrays against the views. */
 tw_status launch_prepare(tw_launch *l);
 /* Refuses probes of a block or a thread that the launch does not have. */
@@ -452,9 +485,8 @@ tw_status launch_arguments(tw_launch *l, struct cpu_argument **args);
  * bytes. */
 tw_status launch_check_overlaps(tw_launch *l);
 void launch_refuse_overlap(tw_launch *l, int written, int other);
-/* Before a run: if the launch keeps its inputs, copies those that the run may overwrite, for
- * `ensures`. */
-tw_status launch_keep_inputs(tw_launch *l, const struct cpu_argument *args);
+bool overlaps_of_arrays(const tw_launch *l, int p, int q);
+bool overlaps_is_in(uint64_t set, int p);
 /* Adds a note under an error: the arrays that overlap. */
 void launch_note_overlaps(tw_launch *l);
 /* Adds a note under wrong values: what may have made the NaN, if the worst one is a NaN and

@@ -2,7 +2,6 @@
 #include "api/objects.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 struct extent {
     uintptr_t from, end;
@@ -16,7 +15,7 @@ static struct extent extent_of(const tw_array *x)
                            x->place};
 }
 
-static bool arrays_overlap(const tw_launch *l, int p, int q)
+bool overlaps_of_arrays(const tw_launch *l, int p, int q)
 {
     if (!l->array_set[p] || !l->array_set[q])
         return false;
@@ -24,7 +23,7 @@ static bool arrays_overlap(const tw_launch *l, int p, int q)
     return x.place == y.place && x.from < y.end && y.from < x.end;
 }
 
-static bool is_in(uint64_t set, int p)
+bool overlaps_is_in(uint64_t set, int p)
 {
     return p < OVERLAY_PARAMS && (set >> p & 1);
 }
@@ -33,7 +32,7 @@ static bool is_in(uint64_t set, int p)
 
 static const char *reason(const tw_launch *l, int other)
 {
-    return is_in(l->variant->overlay.multiplied, other)
+    return overlaps_is_in(l->variant->overlay.multiplied, other)
                ? "which is an operand of a product"
                : "whose elements the kernel also needs for elements at other places";
 }
@@ -70,12 +69,14 @@ tw_status launch_check_overlaps(tw_launch *l)
     for (int p = 0; p < count && !l->allows_overlap; p++)
         for (int q = 0; q < count; q++) {
             bool both = !info->params[q].is_const;
-            if (p == q || info->params[p].is_const || (both && q < p) || !is_in(o->used, p) ||
-                !is_in(o->used, q) || !arrays_overlap(l, p, q))
+            if (p == q || info->params[p].is_const || (both && q < p) ||
+                !overlaps_is_in(o->used, p) || !overlaps_is_in(o->used, q) ||
+                !overlaps_of_arrays(l, p, q))
                 continue;
-            bool shifted = l->arrays[p].data != l->arrays[q].data && !is_in(o->strided, p) &&
-                           !is_in(o->strided, q);
-            if (!shifted && !is_in(o->apart[p], q) && !(both && is_in(o->apart[q], p)))
+            bool shifted = l->arrays[p].data != l->arrays[q].data &&
+                           !overlaps_is_in(o->strided, p) && !overlaps_is_in(o->strided, q);
+            if (!shifted && !overlaps_is_in(o->apart[p], q) &&
+                !(both && overlaps_is_in(o->apart[q], p)))
                 continue;
             launch_refuse_overlap(l, p, q);
             return TW_BAD_ARGUMENT;
@@ -92,39 +93,6 @@ tw_status tw_launch_allow_overlap(tw_launch *l, bool allow)
 }
 
 /* --- inputs for `ensures` --- */
-
-/* Returns true if a run may overwrite array q, which the kernel itself only reads. */
-static bool may_be_lost(const tw_launch *l, int q)
-{
-    const struct lang_kernel *info = l->kernel->info;
-    bool lost = false;
-    for (int p = 0; p < info->param_count && p < OVERLAY_PARAMS && info->params[q].is_const; p++)
-        lost |= !info->params[p].is_const && is_in(l->variant->overlay.used, p) &&
-                arrays_overlap(l, p, q);
-    return lost;
-}
-
-tw_status launch_keep_inputs(tw_launch *l, const struct cpu_argument *args)
-{
-    int count = l->kernel->info->param_count;
-    bool any = false;
-    l->kept = NULL;
-    arena_free(&l->kept_memory);
-    for (int q = 0; q < count && l->keeps_inputs; q++)
-        any |= may_be_lost(l, q);
-    if (!any)
-        return TW_OK;
-    struct cpu_argument *here = arena_copy(&l->ctx->scratch, args, (size_t)count * sizeof *args);
-    tw_status status = launch_fetch(l, here);
-    if (status != TW_OK)
-        return status;
-    void **kept = arena_array(&l->kept_memory, void *, count);
-    for (int q = 0; q < count; q++)
-        if (may_be_lost(l, q))
-            kept[q] = arena_copy(&l->kept_memory, here[q].data, here[q].bytes);
-    l->kept = kept;
-    return TW_OK;
-}
 
 tw_status tw_launch_keep_inputs(tw_launch *l, bool keep)
 {
@@ -143,8 +111,8 @@ void launch_note_overlaps(tw_launch *l)
         for (int q = 0; q < info->param_count; q++) {
             const struct lang_param *written = &info->params[p], *other = &info->params[q];
             bool both = !other->is_const;
-            if (p == q || written->is_const || (both && q < p) || !arrays_overlap(l, p, q) ||
-                !is_in(l->variant->overlay.used, p) || (l->kept && l->kept[q]))
+            if (p == q || written->is_const || (both && q < p) || !overlaps_of_arrays(l, p, q) ||
+                !overlaps_is_in(l->variant->overlay.used, p) || (l->kept && l->kept[q]))
                 continue;
             diag_note(
                 &l->ctx->diag, LOC_NONE,

@@ -9,7 +9,6 @@
 
 #include "base/grid.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* --- names --- */
@@ -141,6 +140,7 @@ static tw_status program_new(tw_context *ctx, const struct source_given *given, 
         return status;
     p->next = ctx->programs;
     ctx->programs = p;
+    ctx->frees.ptx = tw_ptx_free;
     return TW_OK;
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <float.h>
 #include <inttypes.h>
-#include <math.h>
 
 /* --- types --- */
 
@@ -157,14 +156,6 @@ static bool skip_rows(struct tune_group *groups, int count, int decided)
     return skipped;
 }
 
-void resolve_add_literal(struct text *out, struct literal v)
-{
-    if (v.is_float)
-        text_add_double(out, v.f, true);
-    else
-        text_printf(out, "%" PRId64, v.i);
-}
-
 const char *resolve_tunes_text(const tw_launch *l, bool only_set)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -243,61 +234,6 @@ static void resolve_tunes(tw_launch *l)
 }
 
 /* --- scalars --- */
-
-static enum dtype param_dtype(const tw_launch *l, int p)
-{
-    const struct lang_param *param = &l->kernel->info->params[p];
-    return param->type_variable >= 0 ? l->choice.types[param->type_variable] : param->dtype;
-}
-
-/* Returns the value rounded to the float type of a parameter. */
-static double rounded(enum dtype t, tw_value v)
-{
-    _Alignas(8) unsigned char element[8];
-    dtype_store_f64(t, element, value_number(v));
-    return dtype_load_f64(t, element);
-}
-
-bool resolve_value_fits(tw_launch *l, int p, enum dtype t, tw_value v)
-{
-    struct diag *d = &l->ctx->diag;
-    const char *name = l->kernel->info->params[p].name, *type = dtype_table[t].name;
-    if (dtype_is_float(t)) {
-        double f = value_number(v);
-        if (!isfinite(f) || isfinite(rounded(t, v)))
-            return true;
-        diag_error(d, LOC_NONE, "`%s` = %g is beyond the range of %s", name, f, type);
-        return false;
-    }
-    if (v.kind == TW_FLOAT) {
-        struct text given;
-        text_init(&given, &l->ctx->scratch);
-        text_add_double(&given, v.f, false);
-        diag_error(d, LOC_NONE, "`%s` is %s; %s is a float: use tw_int()", name, type, given.data);
-        return false;
-    }
-    if (t != DT_BOOL ? dtype_wrap(t, v.i) == v.i : v.i == 0 || v.i == 1)
-        return true;
-    diag_error(d, LOC_NONE, "`%s` = %lld does not fit %s", name, (long long)v.i, type);
-    return false;
-}
-
-void launch_take_value(tw_launch *l, int p, tw_value v)
-{
-    enum dtype t = param_dtype(l, p);
-    l->choice.known[p] = resolve_value_fits(l, p, t, v);
-    if (!l->choice.known[p])
-        return;
-    launch_keep_value(l, p,
-                      dtype_is_float(t) ? (struct literal){.is_float = true, .f = rounded(t, v)}
-                                        : (struct literal){.i = v.i});
-}
-
-void launch_keep_value(tw_launch *l, int p, struct literal v)
-{
-    l->choice.values[p] = v;
-    l->size_values[p] = size_param(param_dtype(l, p), v);
-}
 
 /* The source of a size: the array and its axis; array -1: set by hand. */
 struct origin {
@@ -444,7 +380,7 @@ static void resolve_scalars(tw_launch *l, bool strict, bool statics_alone)
     for (int p = 0; p < info->param_count && strict; p++)
         if (!info->params[p].is_pointer && !info->params[p].derived && !l->choice.known[p] &&
             !l->value_set[p] && origins[p].array < 0) {
-            enum dtype t = param_dtype(l, p);
+            enum dtype t = launch_param_dtype(l, p);
             d->code = CODE_UNSET;
             diag_error(d, LOC_NONE, "`%s` (%s%s) is not set, and no array %s", info->params[p].name,
                        info->params[p].is_static ? "static " : "", dtype_table[t].name,
@@ -479,8 +415,8 @@ static void find_divisors(tw_launch *l)
             l->choice.divisor[p] = address_divisor(l, p);
             continue;
         }
-        bool fact =
-            !info->params[p].is_static && l->choice.known[p] && dtype_is_int(param_dtype(l, p));
+        bool fact = !info->params[p].is_static && l->choice.known[p] &&
+                    dtype_is_int(launch_param_dtype(l, p));
         int64_t v = l->choice.values[p].i;
         l->choice.divisor[p] = !fact || v % 8 ? 1 : v % 16 ? 8 : 16;
     }
@@ -521,4 +457,13 @@ tw_status launch_resolve(tw_launch *l, bool strict)
 tw_status launch_resolve_facts(tw_launch *l)
 {
     return resolve(l, false, true);
+}
+
+struct tune_rules *modules_kernel_rules(tw_kernel *k)
+{
+    tw_module *m = k->module;
+    arena_doing(&m->arena, "searching for tuned values that its `require`s allow");
+    if (!k->rules)
+        k->rules = lang_tune_rules(&m->arena, m->parsed, k->index, k->target);
+    return k->rules;
 }

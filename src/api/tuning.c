@@ -7,7 +7,6 @@
 #include "tune/ship.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- keys --- */
@@ -312,6 +311,7 @@ tw_status tw_expected_new(tw_context *ctx, tw_expected **out)
     context_arena(ctx, &e->arena);
     e->next = ctx->expected;
     ctx->expected = e;
+    ctx->frees.expected = tw_expected_free;
     *out = e;
     return TW_OK;
 }

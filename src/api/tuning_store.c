@@ -7,7 +7,6 @@
 #include "tune/model.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -148,6 +147,7 @@ static tw_status open_store(tw_context *ctx, const char *path, bool existing, tw
     }
     s->next = ctx->stores;
     ctx->stores = s;
+    ctx->frees.store = tw_store_close;
     *out = s;
     return TW_OK;
 }
