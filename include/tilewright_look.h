@@ -34,13 +34,12 @@ TW_API bool tw_launch_shown_line(const tw_launch *l, int index, tw_shown_line *o
 typedef enum tw_stage {
     TW_STAGE_LAYOUT, /* for people: who holds what, where it lies, what each access costs */
     TW_STAGE_PTX,    /* the program that is assembled */
-    TW_STAGE_THREAD /* thread IR, from which the PTX is made: of kernels with roles or tensor copies */
+    TW_STAGE_THREAD  /* thread IR, from which the PTX is made: what one thread does */
 } tw_stage;
 
 /* Returns a stage of a launch of a kernel from tw_kernel_for_target. Sizes need not be set; those
  * that are set are used as in a run. It needs no GPU. *text is valid as that of tw_launch_show.
- * Returns the statuses of tw_launch_prepare, TW_BAD_ARGUMENT for a kernel of the host, and
- * TW_UNSUPPORTED for the thread IR of a kernel that is not made of any. */
+ * Returns the statuses of tw_launch_prepare, and TW_BAD_ARGUMENT for a kernel of the host. */
 TW_API tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text);
 
 /* A tile in registers, whose elements are distributed over the threads of a block; a tile in

@@ -531,13 +531,6 @@ static tw_status show_call(void *user)
         note_stand_ins(c);
         return TW_BAD_PROGRAM;
     }
-    if (c->staged && c->stage == TW_STAGE_THREAD && !lowered->thread) {
-        diag_error(&l->ctx->diag, ir->loc,
-                   "`%s` has no thread IR: it has no roles, mbarriers or tensor copies, so its PTX "
-                   "is made from tiles",
-                   ir->name);
-        return TW_UNSUPPORTED;
-    }
     arena_free(&l->shown);
     l->shown_lines = (struct printed_lines){0};
     if (c->layouts) {

@@ -82,7 +82,7 @@ struct lowered_held {
 struct thread_function; /* thread/thread.h */
 
 struct lowered {
-    const struct thread_function *thread; /* from which the module was made; NULL: from tiles */
+    const struct thread_function *thread; /* from which the module was made */
     struct ptx_module *module;
     struct ptx_function *function;
     VEC(struct lowered_param) params;

@@ -131,11 +131,6 @@ bool plan_limits_of_kernel(struct layouts *l)
     const struct kernel *k = l->kernel;
     check_target(l);
     check_grid(l);
-    if (kernel_uses_roles(k))
-        plan_error(
-            l, k->loc,
-            "`%s` has roles, mbarriers or tensor copies, which are not compiled for GPUs yet",
-            k->name);
     if (!target_has(l->target, TARGET_BYTE_FLOATS))
         stmt_walk(k->body, refuse_statement, l);
     return !l->failed && plan_limits_of_shared(l);
