@@ -14,7 +14,7 @@ import sys
 from collections import defaultdict
 
 # The folders that each folder of src/ may include, apart from itself and base. Dependency order, lowest first: base < {layout, facts} < tile < lang,
-# base < ptx < target < {sim, thread}, sim < model, thread < nvptx, {tile, layout, target} < plan, {plan, nvptx} < lower < aot, tile < cpu, base < cuda,
+# base < ptx < target < {sim, thread}, sim < model, thread < nvptx, {tile, layout, target} < plan < aot, {plan, nvptx} < emit, tile < cpu, base < cuda,
 # all < api.
 BELOW = {
     "base": set(),

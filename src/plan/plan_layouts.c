@@ -3,7 +3,7 @@
  *   products         the hardware's fragments; plan_layouts_dot.c
  *   register tiles   by vote of what they are assigned and used for; plan_layouts_symbol.c
  *   shared tiles     after them: the registers that meet them are then known; plan_layouts_shared.c
- *   global accesses  when they are lowered; plan_layouts_view.c
+ *   global accesses  when they are emitted; plan_layouts_view.c
  */
 #include "plan/plan_layouts_own.h"
 

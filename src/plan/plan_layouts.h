@@ -197,7 +197,7 @@ struct conversion {
 };
 
 /* Returns how a tile comes into another layout. bits: of an element. stores_matrices: stmatrix may be used; the same in each
- * call of a kernel. lower_convert.c */
+ * call of a kernel. plan_convert.c */
 const struct conversion *plan_conversion(struct layouts *l, const struct layout *from,
                                          const struct layout *to, int bits, bool stores_matrices);
 

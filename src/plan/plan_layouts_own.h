@@ -134,9 +134,10 @@ const struct layout *plan_coalesced(struct layouts *l, const struct expr *e,
 const struct layout *plan_transposed(struct layouts *l, const struct layout *layout, int rank);
 
 /* --- plan_layouts_walk.c: the layouts that uses of tiles ask for --- */
-/* Goes through all statements as they will be lowered, and tells of each register tile and each
- * shared tile that is read in which layout it is wanted; of stores to shared tiles, in which
- * layout the value comes. */
+/* The functions that plan_walk calls while it visits all statements; NULL: none.
+ *   symbol    a register tile is read; `wanted` is the layout that suits the reader
+ *   assigned  `value` is assigned to a register tile
+ *   shared    a shared tile is read or stored to, as `use` says */
 struct plan_visitor {
     void *user;
     void (*symbol)(struct layouts *l, void *user, const struct sym *s, struct preference wanted,
@@ -155,7 +156,7 @@ void plan_tiles(struct layouts *l);
 void plan_scalars(struct layouts *l); /* what divides them */
 /* A number that divides e; 0: e is 0. */
 int64_t plan_divisor(struct layouts *l, const struct expr *e);
-/* Will e be a constant when it is lowered? */
+/* Returns whether e is a constant once loops are unrolled. */
 bool plan_is_fixed(struct layouts *l, const struct expr *e);
 /* Elements a lane that a copy between global memory and a tile of this type may have. */
 int plan_copy_vector(struct layouts *l, const struct expr *view, const struct type *t);

@@ -259,7 +259,7 @@ void plan_units(struct plan_context *c)
 {
     struct units u = {c, c->kernel->arena, kernel_block_threads(c->kernel) / WARP_LANES};
     if (kernel_block_threads(c->kernel) % WARP_LANES != 0)
-        return; /* lowering refuses products of tiles */
+        return; /* plan_limits_ragged refuses products of tiles */
     struct plan_stmts stmts = plan_statements(u.arena, c->kernel);
     struct plan_dot_uses dots = plan_find_dots(u.arena, c->kernel, &stmts);
     for (size_t i = 0; i < stmts.list.count; i++)

@@ -1,4 +1,4 @@
-/* Thread IR: what one thread of a role does.
+/* Thread IR: what one thread of a kernel does.
  *
  * A function is a tree of operations in static single assignment: an operation defines values, which the
  * operations after it in its region, and in their regions, may use. Control is structured: `if`, `loop` and

@@ -300,8 +300,8 @@ def defined(*paths):
 def test_symbols(tool, folder):
     """The program of the errors has no function of the compiler."""
     objects = os.path.join(os.path.dirname(tool), "CMakeFiles/tilewright_objects.dir/src")
-    compiler = [o for part in ("lang", "tile", "lower", "tune", "ptx", "sim") for o in glob.glob(f"{objects}/{part}/*.o")]
-    names = {n for n in defined(*compiler) if re.match(r"(lang|lower|pass|ptx|sim|kernel)_", n)}
+    compiler = [o for part in ("lang", "tile", "plan", "emit", "thread", "nvptx", "tune", "ptx", "sim") for o in glob.glob(f"{objects}/{part}/*.o")]
+    names = {n for n in defined(*compiler) if re.match(r"(lang|plan|emit|thread|nvptx|pass|ptx|sim|kernel)_", n)}
     if len(names) < 100 or "lang_parse" not in names:
         fail(f"only {len(names)} names of the compiler were found below {objects}")
     found = defined(f"{folder}/wrong.so") & names

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The kernels of tests/parity with `warps(n)` compute the same with an mbarrier in them, which makes them kernels of src/emit.
+"""The kernels of tests/parity with `warps(n)` compute the same with an mbarrier in them, with which they are emitted as kernels with roles.
 
     test_forms.py TILEWRIGHT
 
