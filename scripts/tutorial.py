@@ -178,18 +178,19 @@ class Page:
                       for n in re.findall(NUMBER, found["given"])}
         self.printed = {}  # outputs of the commands of "numbers"
 
-    def run(self, command, *statuses):
-        done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, text=True,
+    def run(self, command, *statuses, errors=subprocess.STDOUT):
+        """Returns what a command prints: by default with the messages among it, in the order of a terminal."""
+        done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=errors, text=True,
                               timeout=PATIENCE)
         if done.returncode not in statuses:
             expected = " or ".join(map(str, statuses))
-            raise Wrong(f"$ {command}\nstatus {done.returncode}, expected {expected}\n{done.stdout}{done.stderr}")
-        return done
+            raise Wrong(f"$ {command}\nstatus {done.returncode}, expected {expected}\n{done.stdout}{done.stderr or ''}")
+        return done.stdout
 
     def result(self, command):
         """Returns the JSON, or the text, that a command prints. Its status may be 1, the status of a command with findings."""
         if command not in self.printed:
-            printed = self.run(command, 0, 1).stdout
+            printed = self.run(command, 0, 1, errors=subprocess.PIPE)
             self.printed[command] = wrap(json.loads(printed)) if "--json" in command else Text(printed)
         return self.printed[command]
 
@@ -212,11 +213,11 @@ class Page:
         for command, _ in split_commands(block):
             if not prompted and command.lstrip().startswith(NOT_RUN):
                 continue
-            done = self.run(command, status)
+            printed = self.run(command, status)
             if not prompted:
                 continue
             out.append(f"$ {command}")
-            lines = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
+            lines = [line.rstrip() for line in printed.splitlines()]
             if part:
                 lines = part_of(lines, *part)
             if hide:

@@ -86,11 +86,12 @@ def run_commands(path, line, block, status, folder, environment):
             continue
         if command.startswith("cc "):
             command = " ".join([os.environ.get("CC", "cc"), os.environ.get("CFLAGS", ""), command[3:]])
-        done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=PATIENCE)
         if done.returncode != status:
-            fail(f"{path}:{line}: $ {command}\nstatus {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
-        if lines is not None and not re.fullmatch(pattern(lines), done.stdout + done.stderr):
-            fail(f"{path}:{line}: $ {command}\nprints\n{done.stdout}{done.stderr}\nthe document says\n" + "\n".join(lines))
+            fail(f"{path}:{line}: $ {command}\nstatus {done.returncode}, expected {status}\n{done.stdout}")
+        if lines is not None and not re.fullmatch(pattern(lines), done.stdout):
+            fail(f"{path}:{line}: $ {command}\nprints\n{done.stdout}\nthe document says\n" + "\n".join(lines))
 
 
 def run_program(path, line, block, folder, environment):
