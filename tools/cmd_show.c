@@ -273,13 +273,12 @@ static const struct option_spec show_options[] = {
      .value = "STAGE",
      .help = "tile: the typed program (default); layout: the owner and place of each element, what "
              "each\n"
-             "access costs; thread: what one thread does, of kernels with roles; ptx: what is "
-             "assembled"},
+             "access costs; thread: thread IR, what one thread does; ptx: what is assembled"},
     {.name = "device",
      .values = 1,
      .value = "DEVICE",
      .help = "cpu (default), sm_80 … sm_121, a GPU by its name (h100), or cuda: the GPU that is\n"
-             "here (layout, ptx: sm_80); each target has its own tuned values"},
+             "here (layout, thread, ptx: sm_80); each target has its own tuned values"},
     {.name = "target", .values = 1, .now = "device"},
     {.name = "after",
      .values = 1,
@@ -309,12 +308,12 @@ static const struct option_spec show_options[] = {
 const struct command command_show = {
     .name = "show",
     .arguments = "FILE[:KERNEL] [OPTIONS]",
-    .summary = "the typed program after any pass, layouts, PTX",
+    .summary = "the typed program after any pass, layouts, thread IR, PTX",
     .about =
         "Prints the kernel as the compiler sees it, for one choice of tuned values, types and\n"
         "static parameters (one that is needed and not given is a small number, which a warning\n"
         "names). The output is a program of the language: it can be saved, edited\n"
-        "and compiled again. --stage layout and --stage ptx show the kernel as a GPU gets it, for\n"
+        "and compiled again. --stage layout, thread and ptx show the kernel as a GPU gets it, for\n"
         "the sizes of --set (divisibility by 16 changes the widths); no GPU is needed.\n"
         "If FILE is a family (docs/families.md), it lists the kernels, or with --set shows the "
         "chosen\none.\n"

@@ -81,7 +81,7 @@ def test_demo(folder):
     write(f"{folder}/kernels/matmul/shared.tile", "    sync();\n    sync();\n")
     done = dev(folder, "demo", TILEWRIGHT_BLAS="", TILEWRIGHT_BLIS="", TILEWRIGHT_ONEDNN="")
     expect(done.returncode == 0 and "\nbench -s 256 -m 127 -n 129 -k 131 --threads 1 " in done.stdout and "\ncheck shared.tile\n" in done.stdout, done)
-    expect("latency(ms)  the median" in done.stdout and "/peer        how many times" in done.stdout and done.stdout.endswith("Next: docs/tutorial; puzzles: build/tilewright learn\n"), done)
+    expect("latency(ms)  the median" in done.stdout and "/peer        the speed, divided" in done.stdout and done.stdout.endswith("Next: docs/tutorial; puzzles: build/tilewright learn\n"), done)
     with open(f"{folder}/bin/calls") as calls:
         expect("cmake --build --preset release --target tilewright\n" in calls.read(), "the demo builds more than the program")
 
