@@ -145,7 +145,8 @@ static bool shared_fits(struct emit *m)
     return false;
 }
 
-/* Returns whether the facts have learned the conditions of the loops in whose bodies the statement is. count: these loops */
+/* Returns whether the facts have learned the conditions of all loops in whose bodies the statement is. *count: the number of
+ * these loops. */
 static bool knows_loops(const struct emit *m, const struct flow_loop *loop, size_t *count)
 {
     *count = 0;
@@ -294,7 +295,8 @@ static void add_plain(struct emit *m, enum thread_opcode op)
     thread_add_counted(&m->b, op, DT_NONE, DT_NONE, 0, NULL, 0);
 }
 
-/* Initialises mbarriers, and lets the block begin. What one thread does for it goes to *once. */
+/* Initialises mbarriers; the block waits for that. *once: the region in which one thread does it; without mbarriers it stays
+ * NULL. */
 static void prologue(struct emit *m, struct thread_region **once)
 {
     bool any = false;
@@ -324,10 +326,10 @@ static bool only_prepares(struct stmt *s)
     return !impure || (s->kind == STMT_EFFECT && s->value->op == OP_CLUSTER_SYNC);
 }
 
-/* Waits for the earlier kernels of the stream, with which the code before may overlap. A kernel with roles then lets the
- * next one begin: it fills a multiprocessor with one block, so blocks of the next kernel begin one by one as its own
- * end. Blocks of other kernels would gather on the multiprocessors that are free first (H200, products with k split: up to
- * 19 % slower). */
+/* Waits for the earlier kernels of the stream; the code before the wait may overlap with them. A kernel with roles then lets
+ * the next kernel begin. Its blocks fill one multiprocessor each, so a block of the next kernel begins wherever one of its own
+ * has ended. Other kernels do not: the blocks of the next kernel would gather on the multiprocessors that are free first (H200,
+ * products with k split: up to 19 % slower). */
 static void wait_for_kernels(struct emit *m)
 {
     m->out->begins_early = lowered_begins_early(m->kernel, m->options->target);
@@ -337,7 +339,7 @@ static void wait_for_kernels(struct emit *m)
         add_plain(m, THREAD_GRID_LAUNCH);
 }
 
-/* The body has found the maps. */
+/* Emits the prefetches of the tensor maps. It runs after the body, because emitting the body finds the maps. */
 static void prefetch_maps(struct emit *m, struct thread_region *once)
 {
     if (!once)
@@ -381,7 +383,8 @@ static void emit_body(struct emit *m)
     m->b.region = body;
 }
 
-/* Plans the layouts of a kernel without roles, and checks what it needs of the target. facts: as long as the kernel stays the same */
+/* Plans the layouts of a kernel without roles, and checks what it needs of the target. facts: as long as the kernel stays the
+ * same */
 static bool make_plan(struct emit *m, struct tile_facts *facts)
 {
     struct layouts *l = arena_new(m->arena, struct layouts);
@@ -451,8 +454,8 @@ static struct thread_function *make_function(struct emit *m)
     return m->failed ? NULL : f;
 }
 
-/* Checks the registers of an emitted function's roles. In builds with assertions, verifies the function, too: other
- * faults are mistakes of this compiler. *fixed: a role names its registers, so the launch has a fixed number. */
+/* Checks the registers of an emitted function's roles. In builds with assertions, verifies the function, too: other faults are
+ * mistakes of this compiler. *fixed: whether a role states its registers, which makes the number at the launch a fixed one. */
 static bool is_right(struct arena *a, const struct thread_function *f, struct diag *diag,
                      bool *fixed)
 {
@@ -471,7 +474,7 @@ static bool is_right(struct arena *a, const struct thread_function *f, struct di
 #endif
 }
 
-/* Returns the kernel of a module. Its name may differ from that of the program, which PTX may not allow. */
+/* Returns the kernel of a module. Its name differs from that of the program if PTX does not allow the latter. */
 static struct ptx_function *entry_of(const struct ptx_module *m)
 {
     for (size_t i = 0; i < m->items.count; i++) {
@@ -499,7 +502,8 @@ static bool make_module(struct arena *a, const struct kernel *k, const struct th
     out->shared_bytes = nvptx_shared_bytes(f);
     const int most = (int)thread_launch_registers(f);
     const int estimate = fixed ? most : ptx_estimate_registers(a, out->function);
-    /* A kernel with roles or for many blocks is assembled for `most`; of others, the estimate tells what is spilled. */
+    /* A kernel with fixed registers, or for a stated number of blocks, is assembled for `most` registers. For other kernels,
+     * the estimate says how many are spilled. */
     out->registers = (f->blocks || fixed) && most < estimate ? most : estimate;
     return true;
 }

@@ -7,6 +7,7 @@
  *   emit_place.c    register tiles: which elements each thread has
  *   emit_tile.c     register tiles: elementwise operations
  *   emit_reduce.c   register tiles: reductions
+ *   emit_scan.c     register tiles: scans
  *   emit_shape.c    register tiles: operations that move elements between threads
  *   emit_scratch.c  shared memory through which threads exchange elements
  *   emit_dot.c      products that the program waits for
@@ -20,13 +21,14 @@
  *   emit_copy.c     thread-level kernels: copies by all threads
  *   emit_claim.c    kernels without roles: claims that the simulator checks
  *   emit_print.c    kernels without roles: print()
- *   emit_unroll.c   thread-level kernels: loops with several copies of their body
+ *   emit_unroll.c   kernels without roles: loops with several copies of their body
+ *   emit_note.c     notes for `show`, traces and explanations
  *   emit_fragment*.c  tile-level kernels without roles: register tiles in the layouts of plan/plan_layouts.h
  *
- * Register tiles have the layout of the sums of products of warpgroups: each group of four warps has a part of the rows, 64 at
- * a time, as wgmma places them (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"). Other numbers of warps have 16 rows
- * each at a time. Shared tiles whose rows are multiples of 128 bytes lie in panels of 128 bytes a row,
- * swizzled as tensor copies and products want them (the same page, "Swizzling Modes"). */
+ * In a kernel with roles, register tiles have the layout of the sums of products of warpgroups: each group of four warps has a
+ * part of the rows, 64 at a time, as wgmma places them (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"). Other
+ * numbers of warps have 16 rows each at a time. Shared tiles whose rows are multiples of 128 bytes lie in panels of 128 bytes a
+ * row, swizzled as tensor copies and products need them (the same page, "Swizzling Modes"). */
 #ifndef TW_EMIT_H
 #define TW_EMIT_H
 

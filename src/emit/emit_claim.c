@@ -1,4 +1,5 @@
-/* Claims, for the simulator: if one is false, it is told what to say and the values. */
+/* Claims of the program, which the simulator checks. If a claim is false, the simulator gets its message and the values in
+ * it. */
 #include "emit/emit_fragment.h"
 #include "tile/claims.h"
 
@@ -12,7 +13,7 @@ static struct thread_operand word_of(struct emit *m, const struct expr *e)
                                     emit_value_of(m, emit_as(m, v, DT_F64)).o));
 }
 
-/* All is computed before the branch, because what one thread alone computes is of no use to the others. */
+/* Computes all values before the branch: values that one thread computes within it cannot be used after it. */
 void emit_claim(struct emit *m, const struct stmt *s)
 {
     const struct claim *claim = s->claim;

@@ -1,7 +1,7 @@
 /* Copies by all threads: assignments to parts of shared arrays and of views that no thread of a thread-level kernel does for
- * itself. The block's warps divide the elements as layout_blocked says, in vectors as wide as by(…) of the part of a view says. In a
- * block whose threads are not whole warps, thread i takes the elements i, i + threads, … All elements are read before the first
- * one is written. */
+ * itself. The block's warps divide the elements as layout_blocked says, in vectors as wide as by(…) of the part of a view says.
+ * In a block whose threads are not whole warps, thread i takes the elements i, i + threads, … All elements are read before the
+ * first one is written. */
 #include "emit/emit_copy.h"
 #include "layout/layout_named.h"
 #include "plan/plan.h"
@@ -69,8 +69,8 @@ struct scalar emit_thread_number(struct emit *m)
     return at;
 }
 
-/* A digit of the thread's number in its block, number / weight % extent, and the step that it moves the thread's elements
- * along an axis. */
+/* A digit of the thread's number in its block: number / weight % extent. One step of the digit moves the thread's elements by
+ * `step` along an axis. */
 struct digit {
     int64_t weight, extent;
     int64_t step; /* 0: threads that differ only in the digit have the same elements */
@@ -250,8 +250,8 @@ static struct scalar within(struct emit *m, enum dtype t, struct scalar start, s
     return emit_op2(m, THREAD_LT, as, start, emit_as(m, extent, as));
 }
 
-/* Returns whether start + at is within the axis. `at` is subtracted from the limit of the axis, so that a loop compares its
- * counter, and nothing wraps; or, if the sum may be below 0, it is compared without a sign. */
+/* Returns whether start + at is within the axis. It compares `start` with the extent less `at`, so that nothing wraps, and a
+ * loop compares its counter. If the sum may be below 0, it compares the sum without a sign. */
 static struct scalar is_inside(struct emit *m, const struct expr *e, int axis, struct scalar start,
                                struct coordinate at, int64_t length)
 {
@@ -633,7 +633,7 @@ static void note_read(void *user, struct expr **at)
     r->found |= !own;
 }
 
-/* Finds reads of elements that an operation moves to other places. */
+/* Finds reads of the target's memory below operations that move elements to other places. */
 static void note_moved(void *user, struct expr **at)
 {
     struct read_search *r = user, all = *r;
@@ -667,7 +667,7 @@ bool emit_reads_memory(struct emit *m, const struct expr *e, const struct expr *
 
 /* --- notes --- */
 
-/* Notes the access of a copy, in vectors of as many elements. */
+/* Notes the access of a copy, whose vectors have `vector` elements. */
 static void note_access(struct emit *m, const struct deal *d, const struct expr *e, int vector,
                         bool store)
 {

@@ -36,7 +36,7 @@ void emit_access_store(struct emit *m, const struct expr *target, const struct p
                        const struct scalar *v, const struct scalar *gathered);
 /* Returns the policy of a copy's hint; without a value: there is none. */
 struct thread_operand emit_cache_policy(struct emit *m, const struct stmt *s);
-/* Copies bytes of a view to shared memory in the background. policy: emit_cache_policy of the statement */
+/* Copies bytes of a view to shared memory in the background. policy: emit_cache_policy of the statement. */
 void emit_piece_async(struct emit *m, struct thread_operand to, const struct sym *view,
                       const struct element *from, int64_t bytes, struct thread_operand policy);
 /* Returns the thread's number in its block, an i32. */
@@ -50,11 +50,13 @@ struct scalar emit_value_at(struct emit *m, const struct expr *e, const struct c
 /* Notes the layout in which threads load or store a register tile; emit_accessed_in: NULL: another use, or none yet. */
 void emit_note_layout(struct emit *m, const struct expr *access, const struct layout *layout);
 const struct layout *emit_accessed_in(const struct emit *m, const struct expr *access);
-/* The threads that read an element of the target's part for the value: any; the one that stores it, unless an operation moves
- * elements; or that one if the part is read in the layout in which it is stored. */
+/* The threads that read an element of the target's part to compute its new value:
+ *   EMIT_ANY_THREAD   any thread
+ *   EMIT_SAME_THREAD  the thread that stores the element, unless an operation moves elements
+ *   EMIT_BY_LAYOUT    the thread that stores the element, if the part is read in the layout in which it is stored */
 enum emit_owner { EMIT_ANY_THREAD, EMIT_SAME_THREAD, EMIT_BY_LAYOUT };
-/* Returns whether a thread may read, for the value or an index of the target, memory of the target that another one stores to.
- * layout: of EMIT_BY_LAYOUT. */
+/* Returns whether a thread may read memory of the target that another thread stores to: for the value, or for an index of the
+ * target. layout: of EMIT_BY_LAYOUT. */
 bool emit_reads_memory(struct emit *m, const struct expr *e, const struct expr *target,
                        enum emit_owner owner, const struct layout *layout);
 

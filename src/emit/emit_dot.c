@@ -80,7 +80,7 @@ static struct scalar fetch(struct emit *m, const struct side *s, struct scalar r
         thread_use(thread_add_counted(&m->b, THREAD_LOAD_SHARED_IF, t, DT_NONE, 1, from, 3)), t};
 }
 
-/* Is index below the extent? extent: of the tile; padded: the numbers that threads have. */
+/* Returns whether an index is below the tile's extent. padded: the limit of the indices that threads have. */
 static struct scalar below(struct emit *m, struct scalar index, int64_t extent, int64_t padded)
 {
     if (padded <= extent)
@@ -193,7 +193,8 @@ static void by_mma(struct emit *m, struct dot *d)
 
 /* --- by multiply-adds --- */
 
-/* The sums of a row: of the thread's even and of its odd columns; of a tile of one column the first of them. */
+/* Returns the factors for a row of the sums: those of the thread's even columns, or of its odd ones; of a tile of one column,
+ * the first. */
 static struct thread_operand factors_of(struct emit *m, const struct dot *d, struct scalar k,
                                         int odd)
 {

@@ -1,11 +1,10 @@
 /* Elements of views, of shared arrays and of a thread's own arrays, which one thread reads and writes for itself.
  *
  * An index is computed in the program's type. An i32 is then widened by the operation `index`: no operation that makes an index
- * may wrap (the language's rule for subscripts), so thread_reach may compute it in 64 bits from the start. A u32 is converted as
- * it is, because hashes and rings wrap on purpose. A thread's own array is as many variables as it has elements: its indices
+ * may wrap (the language's rule for subscripts), so thread_reach may compute it in 64 bits from the start. A u32 is converted
+ * as it is, because hashes and rings wrap on purpose. A thread's own array is as many variables as it has elements: its indices
  * are constants once loops are unrolled; others are compared with those of each element. A large array, or one of more than a
- * few elements with other indices, is in local memory.
- */
+ * few elements with other indices, is in local memory. */
 #include "emit/emit_fragment.h"
 #include "plan/plan_limits.h"
 #include "tile/own_arrays.h"
@@ -329,8 +328,8 @@ static int neighbours(struct emit *m, const struct expr *e)
     return n > 1 ? (int)divisor_of_rows(m, e, n) : 1;
 }
 
-/* Returns how many neighbours along the last axis are moved together, because all are inside or none is. thread_combine combines
- * accesses that are certainly inside. */
+/* Returns how many neighbours along the last axis move together, because all or none of them are inside. Accesses that are
+ * certainly inside move one by one here: thread_combine joins them. */
 static int vector_width(struct emit *m, const struct expr *e, const struct part_access *p)
 {
     const int last = e->sym->type.rank - 1;
@@ -386,7 +385,7 @@ static void store_elements(struct emit *m, const struct expr *target, const stru
     emit_at(m, before);
 }
 
-/* Returns whether no thread has the expression, a scalar or a tile, for itself. */
+/* Returns whether the expression, a scalar or a tile, belongs to the block: no thread has a value of its own. */
 static bool is_collective(const struct expr *e)
 {
     return !e->type.varying && !expr_is_per_thread(e) &&

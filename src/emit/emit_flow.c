@@ -24,7 +24,7 @@ struct variable *emit_declare(struct emit *m, const struct sym *s, int count)
     return v;
 }
 
-/* The variables of before that statements may change. */
+/* The variables declared before some statements that these may change. */
 struct changes {
     struct emit *m;
     struct variable_list *list;
@@ -69,7 +69,8 @@ static int slots_of(const struct variable_list *l)
     return count;
 }
 
-/* The values of a list's variables at one place of the program: their slots, one after the other, and which products are under way. */
+/* The values of a list's variables at one place of the program: their slots, one after the other, and which products are under
+ * way. */
 struct values {
     struct slot *slots;
     int *flights, *since;
@@ -117,7 +118,8 @@ static void add_operands(struct emit *m, struct thread_operation *o, const struc
 
 /* --- products under way where runs meet --- */
 
-/* Lets a variable be in flight, with no product under way, since other runs to where this one goes have one. */
+/* Puts a variable in flight although none of its products is under way: another run that comes to the same place has one under
+ * way. */
 static void begin_flight(struct emit *m, struct slot *slots, int count)
 {
     for (int j = 0; j < count; j++) {
@@ -129,8 +131,8 @@ static void begin_flight(struct emit *m, struct slot *slots, int count)
     }
 }
 
-/* Makes values ready to go to others of these types: types[i] in flight, and slot i not. Returns false if one is in flight
- * that must not be. *late, by variable: those. */
+/* Makes values ready to meet the values of another run, of these types: puts those in flight that are in flight there. Returns
+ * false if one is in flight here, but not there. *late, by variable: whether it is such a one. */
 static bool meet(struct emit *m, const struct variable_list *l, struct values *v,
                  const struct thread_type *types, bool *late)
 {
@@ -178,7 +180,7 @@ static struct thread_type *types_of(struct emit *m, const struct slot *slots, in
     return types;
 }
 
-/* Gives sums that were passed the state after it: age: products begun after their own, at least. */
+/* Gives a variable that was passed its state after that. age: the least number of products begun after its own. */
 static void pass_flight(struct values *v, size_t i, int age)
 {
     if (v->flights[i])
@@ -309,7 +311,7 @@ static bool is_same(const struct thread_operand *a, const struct thread_operand 
                                                             : a->integer == b->integer);
 }
 
-/* Lets both arms leave the same variables in flight. */
+/* Makes both arms leave the same variables in flight. */
 static void settle(struct emit *m, const struct variable_list *l, struct arm *yes, struct arm *no)
 {
     struct thread_region *outer = m->b.region;
@@ -321,7 +323,7 @@ static void settle(struct emit *m, const struct variable_list *l, struct arm *ye
     m->b.region = outer;
 }
 
-/* Gives the results of an `if` to the variables. Both arms may leave the same. */
+/* Gives the results of an `if` to the variables. A variable that both arms leave with the same constant keeps it. */
 static void join(struct emit *m, struct thread_operation *o, const struct variable_list *l,
                  const struct arm *yes, const struct arm *no)
 {
@@ -372,7 +374,7 @@ static void emit_arms(struct emit *m, struct thread_operand condition, const str
     }
     if (!yes.ended && !no.ended)
         settle(m, &l, &yes, &no);
-    /* An arm that jumps leaves the other's values. */
+    /* If one arm jumps, the values after the `if` are those of the other arm. */
     if (yes.ended && !otherwise && !rest)
         count = 0;
     if (count > 0 && !yes.ended)
@@ -489,7 +491,8 @@ static void leave(struct emit *m, struct thread_operation *o, const struct value
     add_operands(m, o, v->slots, loop->slots);
 }
 
-/* Returns the values with which a run leaves, in flight where those of an earlier exit are. */
+/* Returns the values with which a run leaves the loop. Variables that are in flight at an earlier exit are in flight here,
+ * too. */
 static struct values ready_to_leave(struct emit *m)
 {
     struct flow_loop *loop = m->loop;
@@ -565,7 +568,8 @@ static void go_on(struct emit *m)
     m->ended = true;
 }
 
-/* Ends an iteration by the step. A loop whose first iteration is certain has its test here, others where an iteration begins. */
+/* Ends an iteration with the loop's step. If the first iteration is certain, the test of the loop follows here; otherwise it is
+ * at the beginning of each iteration. */
 static void end_iteration(struct emit *m)
 {
     const struct stmt *s = m->loop->s;
@@ -586,7 +590,7 @@ void emit_leave(struct emit *m, const struct stmt *s)
     struct values here = take(m, &m->loop->variables);
     if (s->kind == STMT_CONTINUE) {
         end_iteration(m);
-        give(m, &m->loop->variables, &here); /* the steps are not the other path's */
+        give(m, &m->loop->variables, &here); /* the other path has not done the steps */
     } else
         leave_now(m);
     m->ended = true;
@@ -696,8 +700,8 @@ static void emit_loop_once(struct emit *m, struct flow_loop *loop)
     m->ended = false;
 }
 
-/* Undoes a loop, and lets the variables that its iterations leave in flight begin it in flight. Returns false if there are
- * none. */
+/* If iterations leave variables in flight that are not in flight before the loop: undoes the loop, and puts them in flight
+ * before it. Returns false if there are none. */
 static bool begin_late(struct emit *m, struct flow_loop *loop, struct values *before,
                        size_t operations, size_t live)
 {
@@ -723,7 +727,7 @@ static bool begin_late(struct emit *m, struct flow_loop *loop, struct values *be
     return true;
 }
 
-/* Leaves out the variables that have a constant in each copy of the body. */
+/* Removes from the list the variables that have a constant in each copy of the body. */
 static void drop_cycles(struct variable_list *l, const struct unrolling *t)
 {
     size_t left = 0;

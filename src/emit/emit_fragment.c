@@ -110,7 +110,7 @@ static struct fragment operate(struct emit *m, const struct expr *e, const struc
     return out;
 }
 
-/* One condition for the whole tile. */
+/* Chooses between two tiles by one condition. */
 static struct fragment choose(struct emit *m, const struct expr *e, const struct layout *wanted)
 {
     const enum dtype t = e->type.dtype;
@@ -336,7 +336,8 @@ static void store_element(struct emit *m, const struct expr *target, const struc
     emit_at(m, before);
 }
 
-/* Returns whether the store copies a part of a view to a shared tile as it is: in the layout that the plan dealt the copy. */
+/* Returns whether the store copies a part of a view to a shared tile without a change, in the layout that the plan gives such
+ * copies. */
 static bool copies(const struct expr *target, const struct expr *value)
 {
     return target->sym->storage == ST_SHARED && value->op == OP_ACCESS &&
@@ -369,7 +370,7 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
     emit_fragment_store(m, target, &f);
 }
 
-/* value NULL: zeros. */
+/* Gives a register tile its value; NULL: zeros. */
 static void give(struct emit *m, const struct sym *s, const struct expr *value)
 {
     const struct layout *l = plan_symbol(m->layouts, s);
@@ -413,7 +414,7 @@ static void note_tile(void *user, struct expr **at)
     *(bool *)user |= (*at)->type.rank > 0;
 }
 
-/* Returns whether a value or an index of an atomic is of tiles, so that all threads compute it. */
+/* Returns whether tiles occur in a value or an index of an atomic, so that all threads must compute it. */
 static bool needs_block(const struct expr *e)
 {
     struct expr *root = (struct expr *)e;
@@ -422,7 +423,7 @@ static bool needs_block(const struct expr *e)
     return found;
 }
 
-/* Finds what an atomic of one element needs, by all threads. */
+/* Computes the index and the values of an atomic of one element, in all threads. */
 static bool find_atomic(struct emit *m, const struct expr *e, struct scalar *index,
                         struct scalar *values, struct scalar *inside)
 {

@@ -5,7 +5,8 @@
 #include "emit/emit_copy.h"
 #include "plan/plan_layouts.h"
 
-/* A thread's elements of a register tile: a scalar for each register of the layout, or a value for each few neighbours. */
+/* The elements of a register tile that a thread has: a scalar for each register of the layout, or a group for each few
+ * neighbouring registers. */
 struct fragment {
     enum dtype dtype;
     const struct layout *layout; /* plan_keep of the plan */
@@ -22,10 +23,10 @@ static inline int32_t emit_registers(const struct layout *l)
 
 /* --- emit_fragment.c --- */
 
-/* Lets register tiles have the plan's layouts. thread: the thread's number in its block, a u32 */
+/* Makes register tiles have the layouts of the plan. thread: the thread's number in its block, a u32. */
 void emit_use_fragments(struct emit *m, struct scalar thread);
 struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct layout *layout);
-/* Takes the groups apart, if there are some. */
+/* Takes the groups apart, if there are any. */
 void emit_fragment_apart(struct emit *m, struct fragment *f);
 /* Returns registers [first, first + count) as one value. */
 struct thread_operand emit_fragment_part(struct emit *m, const struct fragment *f, int32_t first,
@@ -35,7 +36,7 @@ struct scalar emit_value_of(struct emit *m, struct scalar v);
 struct fragment emit_fragment_cast(struct emit *m, const struct fragment *f, enum dtype t);
 /* Returns the value of a tile expression, or of a scalar, in the layout. */
 struct fragment emit_fragment(struct emit *m, const struct expr *e, const struct layout *wanted);
-/* The same, which may have groups. */
+/* The same; the fragment may have groups. */
 struct fragment emit_fragment_grouped(struct emit *m, const struct expr *e,
                                       const struct layout *wanted);
 /* Returns its value in the layout that the plan prefers for the expression. */
@@ -54,7 +55,7 @@ struct spots {
     int64_t most[LAYOUT_OUTS];                         /* of the thread's part */
     int32_t least[LAYOUT_OUTS], greatest[LAYOUT_OUTS]; /* of all threads and registers */
     struct scalar first; /* bool: no thread before this one has the same elements */
-    int vector; /* registers of consecutive values of the last result, at a multiple of this number */
+    int vector; /* registers with consecutive values of the last result, the first a multiple of this number */
 };
 struct spots emit_spots(struct emit *m, const struct layout *l);
 /* Returns result `out` of the register. */
@@ -70,23 +71,25 @@ struct gathers {
     struct scalar *of[MAX_RANK]; /* by register; NULL: no gather */
 };
 struct gathers emit_find_gathers(struct emit *m, const struct expr *e, const struct layout *layout);
-/* Sets the indices that are gathered. Returns them; NULL: there are none. */
+/* Sets the gathered indices of a register. Returns `index`; NULL: the access has no gather. */
 const struct scalar *emit_gathered_at(const struct gathers *g, int32_t reg, struct scalar *index);
 
-/* The fragment may have groups. once: each element is loaded by one thread only, and others that hold it have any value. */
+/* Loads a part of a view or of a shared tile; the fragment may have groups. once: only one thread loads each element, and the
+ * others that hold it have any value. */
 struct fragment emit_fragment_load(struct emit *m, const struct expr *access,
                                    const struct layout *layout, bool once);
 void emit_fragment_store(struct emit *m, const struct expr *target, const struct fragment *f);
 struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
                                      const struct layout *wanted);
-/* Stores a tile to scratch at memory(d0, d1, …), once each element. A barrier of the block has to follow. */
+/* Stores a tile to scratch, element (d0, d1, …) at memory(d0, d1, …), each element once. A barrier of the block must follow. */
 void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fragment *f,
                        const struct layout *memory);
-/* Stores a tile to scratch at memory(d0, d1, …), and loads one from get(d0, d1, …) of its own coordinates. Registers without
- * an element of that tile keep their values in `out`, or, if these are constants, have any value. */
+/* Stores a tile to scratch, element (d0, d1, …) at memory(d0, d1, …), and loads element (d0, d1, …) of another tile from
+ * get(d0, d1, …). A register without an element of that tile keeps its value in `out`; if that is a constant, it has any
+ * value. */
 void emit_fragment_pass(struct emit *m, const struct fragment *f, const struct layout *memory,
                         const struct layout *get, struct fragment *out);
-/* The same, of all registers of a tile in the layout `to`. */
+/* The same for a whole tile in the layout `to`. */
 struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
                                       const struct layout *memory, const struct layout *get,
                                       const struct layout *to);
@@ -107,7 +110,7 @@ struct shared_way {
     struct scalar pointer[EMIT_MOST_POINTERS];
     bool made[EMIT_MOST_POINTERS];
 };
-/* Returns false if the access has no such way: then its elements are moved one by one. */
+/* Finds the way of an access. Returns false if there is none: then elements move one by one. */
 bool emit_way_open(struct emit *m, const struct expr *access, const struct layout *regs, bool store,
                    struct shared_way *w);
 /* The same for scratch that holds a tile at memory(d0, d1, …). */
@@ -119,18 +122,21 @@ bool emit_way_begins(const struct shared_way *w, int32_t reg);
 int emit_way_registers(const struct shared_way *w, int32_t reg, int32_t *registers);
 /* Loads the registers of the instruction as a group. */
 struct thread_operand emit_way_group(struct emit *m, struct shared_way *w, int32_t reg);
-/* Loads them if the predicate is true; else they keep their values in v, which are any if all are constants. v: by register; NULL: any. */
+/* Loads the registers of the instruction if the predicate is true; else they keep their values in v, and have any value if all
+ * of these are constants. v: by register; NULL: any values. */
 struct thread_operand emit_way_group_if(struct emit *m, struct shared_way *w, int32_t reg,
                                         struct scalar inside, const struct scalar *v);
 /* Takes the group apart. v: by register. */
 void emit_way_spread(struct emit *m, const struct shared_way *w, int32_t reg,
                      struct thread_operand group, struct scalar *v);
-/* Returns the way for a value, a u32, of the layout's counter AXIS_STAGE, which is 0 in others. */
+/* Returns the way with the layout's counter AXIS_STAGE at a value, a u32. Other ways have 0 there. */
 struct shared_way emit_way_follow(struct emit *m, const struct shared_way *w, struct scalar stage);
-/* Loads all registers, in groups if it can; stores each element once. */
+/* Loads all registers, in groups if possible. */
 void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f);
-/* Returns whether stmatrix may store such fragments: the target has it, and each lane stores, since all do it together. */
+/* Returns whether stmatrix may store such fragments: the target must have it, and every lane must have elements, because a warp
+ * executes it as one. */
 bool emit_stores_matrices(const struct emit *m, const struct layout *regs);
+/* Stores each element once. */
 void emit_way_store(struct emit *m, struct shared_way *w, const struct fragment *f);
 
 /* Returns the place of an element of a shared tile, a u32. */
@@ -151,20 +157,22 @@ void emit_note_way(struct emit *m, struct loc loc, const struct sym *s, const st
 struct fragment emit_fragment_dot(struct emit *m, const struct expr *e);
 /* Finds the layouts of tiles that matrix instructions take, or add to. */
 void emit_note_dots(struct emit *m);
-/* Returns how many registers of a tile are one slot of its variable: those of an instruction, if it has such a layout. */
+/* Returns how many registers of a tile are one slot of its variable: those of a matrix instruction that takes the tile;
+ * otherwise one. */
 int32_t emit_registers_of_slot(const struct emit *m, const struct sym *s);
 
 /* --- emit_fragment_convert.c --- */
 
-/* Returns the tile in another layout. If that is its own, it may have groups. */
+/* Returns the tile in another layout. If the layout is the same, the fragment may have groups. */
 struct fragment emit_fragment_convert(struct emit *m, const struct fragment *f,
                                       const struct layout *to);
 
 /* --- emit_fragment_index.c --- */
 
-/* Notes what a register tile is declared with. */
+/* Notes the value with which a register tile is declared. */
 void emit_note_index(struct emit *m, const struct sym *s, const struct expr *value);
-/* Returns what the register tile is, if it is computed again where it is wanted in another layout; NULL: it is not. */
+/* Returns the expression of a register tile that is computed again where another layout is wanted; NULL: it is not computed
+ * again. */
 const struct expr *emit_index_value(struct emit *m, const struct expr *e);
 
 /* --- emit_fragment_reduce.c --- */
@@ -175,22 +183,21 @@ struct reduction {
     int axis; /* -1: all */
     unsigned axes;
 };
-/* Returns whether an element counts: one that does not has the type DT_NONE. */
+/* Returns whether an element counts. One that does not has the type DT_NONE. */
 static inline bool emit_counts(struct scalar v)
 {
     return v.dtype != DT_NONE;
 }
 /* Returns the constant that changes no element with which it is combined, not even the sign of 0. */
 struct scalar emit_idle(enum op op, enum dtype t);
-/* Combines two elements, of those that count. */
+/* Combines two elements. If only one of them counts, returns it. */
 struct scalar emit_combine(struct emit *m, const struct reduction *r, struct scalar a,
                            struct scalar b);
-/* Returns the elements of the fragment with type r->t; those outside the axes do not count, or are idle. *masked: whether
- * some are or may be outside. */
+/* Returns the elements of the fragment, of type r->t. Elements outside of the axes do not count, or are the idle constant.
+ * *masked: whether an element is, or may be, outside. */
 struct scalar *emit_inside_elements(struct emit *m, const struct reduction *r,
                                     const struct fragment *x, bool *masked);
-/* Exchanges values between warps. v: by register of the whole. Returns those of each register of w->totals, w->warps of
- * them. */
+/* Exchanges values between warps. v: by register of the whole tile. Returns w->warps values for each register of w->totals. */
 struct fragment emit_of_warps(struct emit *m, const struct warp_totals *w, enum dtype t,
                               const struct scalar *v);
 struct fragment emit_fragment_reduce(struct emit *m, const struct expr *e);

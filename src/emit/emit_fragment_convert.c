@@ -1,4 +1,5 @@
-/* A fragment in another layout, as layout_plan_conversion says: moves, shuffles with selects around them, or a way through scratch. */
+/* A fragment in another layout, as layout_plan_conversion says: moves, shuffles with selects around them, or a way through
+ * scratch. */
 #include "emit/emit_fragment.h"
 #include "layout/layout_convert.h"
 #include "plan/plan_limits.h"
@@ -36,7 +37,7 @@ static struct scalar lane_field(struct emit *m, int first, int count, int to)
     return emit_by(m, THREAD_MUL, v, (int64_t)1 << to);
 }
 
-/* Returns the part of the map that depends on the lane: fields of its bits, each moved to where the map has them. */
+/* Returns the part of the map that depends on the lane: fields of the lane's bits, each shifted to its place in the map. */
 static struct scalar lane_part(struct emit *m, const struct lane_map *map)
 {
     struct scalar sum = emit_constant(DT_U32, 0);
@@ -79,8 +80,8 @@ static bool is_butterfly(const struct lane_map *from)
 
 /* --- shuffles --- */
 
-/* Words numbered 0 … 2^bits - 1 of which a lane wants number n ^ (its own part): exchanges, bit by bit, of only those that are asked
- * for. A word is a scalar, or a group of elements that share a register. */
+/* Words numbered 0 … 2^bits - 1. Each lane wants number n ^ (its own part). Lanes exchange words bit by bit, and only those
+ * that are asked for. A word is a scalar, or a group of elements that share a register. */
 struct exchange {
     struct emit *m;
     enum dtype dtype;
@@ -248,7 +249,7 @@ static struct fragment convert(struct emit *m, const struct fragment *f, const s
                           : in_passes(m, f, to, p);
 }
 
-/* Returns the layout without registers that have what another one has. */
+/* Returns the layout without the registers that repeat the elements of another one. */
 static const struct layout *without_copies(struct emit *m, const struct layout *l,
                                            const int32_t **registers)
 {

@@ -1,8 +1,8 @@
 /* Products of tile-level kernels, by the unit and in the layouts of the plan (plan/plan_layouts.h).
  *
- * A factor in shared memory is read instruction by instruction: those of step s + 1 of k are before the products of step s,
- * so that two steps' fragments are alive. A factor in registers is there in the fragments' layout, or goes through scratch and
- * is read from there. Casts are done on fragments. */
+ * A factor in shared memory is read instruction by instruction: the reads for step s + 1 of k come before the products of step
+ * s, so the fragments of two steps are alive. A factor in registers either has the layout of the fragments, or goes through
+ * scratch and is read from there. Casts work on fragments. */
 #include "emit/emit_fragment_dot.h"
 
 #include "plan/plan_layouts.h"
@@ -29,7 +29,8 @@ static struct range range_of(const struct emit_factor *f, const int32_t *places,
     return r;
 }
 
-/* Returns the k of one row of the left factor that each piece brings, if those of the same k come row by row. */
+/* Returns how many steps of k each piece of the left factor has, if each has one row, and the pieces of the same k come row by
+ * row; else 1. */
 static int32_t depth_of_pieces(const struct emit_factor *f, const int32_t *places)
 {
     int32_t row = 0, depth = 0;
@@ -46,7 +47,7 @@ static int32_t depth_of_pieces(const struct emit_factor *f, const int32_t *place
     return depth;
 }
 
-/* Orders the instructions by the least k that they bring. */
+/* Orders the pieces by the least k that each has. */
 static void order_pieces(struct emit *m, struct emit_factor *f, int32_t k)
 {
     const int32_t registers = f->raw.count,
@@ -94,13 +95,13 @@ void emit_factor_read(struct emit *m, struct emit_factor *f, int count)
     emit_at(m, before);
 }
 
-/* Reads the pieces that have any k below `end`. */
+/* Reads the pieces whose least k is below `end`. */
 static void read_below(struct emit *m, struct emit_factor *f, int32_t end)
 {
     emit_factor_read(m, f, emit_factor_unread(f, end));
 }
 
-/* Returns whether each instruction brings registers of its own, of all lanes. */
+/* Returns whether no two registers hold the same element, and all registers of all lanes hold one. */
 static bool has_pieces(const struct layout *l)
 {
     return layout_free_extent(l, AXIS_REG) == 1 && !layout_masked(l);
@@ -124,7 +125,7 @@ static struct scalar converted(struct emit *m, const struct emit_factor *f, stru
     return emit_as(m, v, f->type);
 }
 
-/* Returns registers [first, first + count) of a factor as they come. */
+/* Returns registers [first, first + count) of a factor as loaded, before casts. */
 static struct thread_operand raw_of(struct emit *m, const struct emit_factor *f, int32_t first,
                                     int32_t count)
 {
@@ -145,8 +146,8 @@ static struct thread_operand raw_of(struct emit *m, const struct emit_factor *f,
     return emit_join(m, f->raw.dtype, part, parts);
 }
 
-/* Bytes that lie across: registers have two neighbours along k of two along m or n (plan_layouts_bytes.c), so a word of a fragment
- * is each other byte of two. */
+/* Returns a word of a fragment of bytes that lie across. Four bytes as loaded are two neighbours along k of two places along m
+ * or n (plan_layouts_bytes.c), so the word takes every other byte of two words. */
 static struct thread_operand paired_word(struct emit *m, const struct emit_factor *f, int32_t index)
 {
     const int32_t deep = f->deep, within = index % (2 * deep), pair = index / (2 * deep);
@@ -209,13 +210,13 @@ static const struct layout *turned(struct emit *m, const struct layout *l)
     return plan_keep(m->layouts, &t);
 }
 
-/* A factor in scratch. */
+/* A factor that is stored to scratch: the place of each element, and the memory. */
 struct staging {
     struct shared_choice place;
     struct scratch scratch;
 };
 
-/* Finds the instructions that read a factor from shared memory. Returns false if there are none such. */
+/* Finds the instructions that read a factor from shared memory, or from scratch. Returns false if none can. */
 static bool open_pieces(struct emit *m, const struct dot_plan *p, struct emit_factor *f,
                         const struct staging *s, const struct layout *wanted)
 {
@@ -252,7 +253,7 @@ static void open_whole(struct emit *m, const struct dot_plan *p, struct emit_fac
     }
 }
 
-/* Opens the factors in memory: in chunks only if both have pieces. */
+/* Opens the factors that are in memory. They are read in chunks of k only if both can be read in pieces. */
 static void open_memory(struct emit *m, const struct dot_plan *p, struct emit_factor f[2],
                         struct staging *const s[2])
 {
@@ -295,7 +296,7 @@ static void stage(struct emit *m, const struct dot_plan *p, struct emit_factor *
     emit_note_way(m, LOC_NONE, NULL, &w, true);
 }
 
-/* Returns how many stretches of scratch are in use until the product is done. */
+/* Makes both factors ready to be read. Returns how many of them are in scratch, until the product is done. */
 static int open_factors(struct emit *m, const struct dot_plan *p, struct emit_factor f[2])
 {
     struct staging place[2],
@@ -410,8 +411,8 @@ static struct thread_operand half_of(struct emit *m, struct emit_factor *f, int3
     return half[which];
 }
 
-/* Fragment `left` times fragment `right`: by one instruction, or by two that take one half of them each: k is in another order
- * then, the same in both factors. */
+/* Multiplies fragment `left` and fragment `right`. A unit that works in halves takes two instructions, one for each half of the
+ * elements; both factors then have the same other order of k. */
 static struct thread_operand product(struct emit *m, const struct dot_plan *p, const struct grid *g,
                                      struct emit_factor *a, int32_t left, struct emit_factor *b,
                                      int32_t right, struct thread_operand sums)
@@ -429,8 +430,8 @@ static struct thread_operand product(struct emit *m, const struct dot_plan *p, c
     return sums;
 }
 
-/* Neighbouring instructions share the right fragment and add to different sums. The way through the rows turns at each column,
- * so that a left fragment stays, too. */
+/* Emits the products of all steps. Neighbouring instructions share the right fragment and add to different sums. Every other
+ * column goes through the rows backwards, so that a left fragment stays, too. */
 static void by_mma(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
                    struct emit_factor *b, struct thread_operand *sums)
 {
@@ -451,7 +452,7 @@ static void by_mma(struct emit *m, const struct dot_plan *p, struct emit_factor 
 
 /* --- the whole --- */
 
-/* Returns the sums before the products, in groups, each of which may be one. */
+/* Returns the sums before the products, in groups; a group may be a single scalar. */
 static struct fragment first_sums(struct emit *m, const struct dot_plan *p)
 {
     struct fragment from = p->e->count == 3 ? emit_fragment_grouped(m, p->e->args[2], p->c)

@@ -6,11 +6,11 @@
 
 /* An instruction that reads a part of a factor from shared memory. */
 struct emit_piece {
-    int32_t reg;                 /* with which it begins */
+    int32_t reg;                 /* its first register */
     int32_t first;               /* the least k that it brings */
     struct thread_operand group; /* as it was loaded */
 };
-/* The element of a piece that is a register's. */
+/* The piece that loads a register, and the register's element in it. */
 struct emit_spot {
     int32_t piece, element;
 };
@@ -18,32 +18,32 @@ struct emit_spot {
 /* A factor while its product is emitted. */
 struct emit_factor {
     struct plan_source source;
-    enum dtype written, type; /* of the operand as the program has it; that the product takes */
+    enum dtype written, type; /* types: of the operand in the program; of the product's factors */
     bool right, paired;
     bool halved;         /* an instruction takes half of a fragment */
-    int deep;            /* paired: k of an instruction in sixteens */
+    int deep;            /* paired: k of an instruction, divided by 16 */
     int32_t each;        /* registers of a fragment */
-    struct fragment raw; /* of source.type, as it comes; in pieces: only its layout and its count */
-    /* By the number of a fragment: as the product takes it; without a value: not made yet. half: two of each, if halved. */
+    struct fragment raw; /* of source.type, as loaded; in pieces: only its layout and its count */
+    /* The fragments as the product takes them, by number; without a value: not made yet. half: two of each, if halved. */
     struct thread_operand *made, *half;
     /* Read from shared memory piece by piece: */
     struct shared_way way;
     struct emit_piece *pieces; /* by first k */
     struct emit_spot *spots;   /* by register */
-    int count, read;           /* 0 pieces: raw is complete */
-    /* k of each piece, if those of the left factor with equal k come row by row; else 1 */
+    int count, read;           /* of the pieces; no pieces: raw is complete */
+    /* steps of k of a piece, if the left factor's pieces of the same k come row by row; else 1 */
     int32_t depth;
     bool chunked;       /* raw has the registers of one chunk of k */
     struct scalar when; /* bool: pieces are read if it is true */
 };
 
-/* Begins with no fragment made. */
+/* Prepares a factor of which no fragment is made yet. */
 void emit_factor_start(struct emit *m, struct emit_factor *f);
-/* Returns how many pieces that have any k below `end` are not read yet. */
+/* Returns how many pieces whose least k is below `end` are not read yet. */
 int emit_factor_unread(const struct emit_factor *f, int32_t end);
 /* Reads the next `count` pieces. */
 void emit_factor_read(struct emit *m, struct emit_factor *f, int count);
-/* Returns fragment `index` of `count` registers as the product takes it: one value. */
+/* Returns fragment `index`, which has `count` registers, as the product takes it: one value. */
 struct thread_operand emit_factor_fragment(struct emit *m, struct emit_factor *f, int32_t index,
                                            int32_t count);
 

@@ -1,9 +1,9 @@
-/* Products of tile-level kernels by multiply-adds of single elements: for each k a column of the left factor times a row of the
- * right one.
+/* Products of tile-level kernels by multiply-adds of single elements: for each k, a column of the left factor times a row of
+ * the right one.
  *
- * Sums go in order of increasing k with one rounding a step, as the CPU engine's do. Registers are counted as layout_fma_tile
- * does: of the left factor element i of step k at k * rows + i, of the right one likewise; of the sum a vector_m x vector_n
- * block row by row, then further ones along n, then along m. */
+ * Sums are added in order of increasing k, with one rounding a step, as on the CPU engine. layout_fma_tile numbers the
+ * registers. Element i of the left factor in step k is register k * rows + i; the right factor likewise. The sum is a vector_m
+ * x vector_n block, row by row; further blocks follow along n, then along m. */
 #include "emit/emit_fragment_dot.h"
 
 #include "base/arithmetic.h"
@@ -35,7 +35,7 @@ static void multiply_row(struct emit *m, const struct dot_plan *p, struct emit_f
     }
 }
 
-/* Pieces that are to be read in a step. */
+/* The pieces of a factor that a step reads for the next one. */
 struct ahead {
     struct emit_factor *f;
     int count;
@@ -52,9 +52,10 @@ static void read_part(struct emit *m, const struct ahead *x, int32_t part, int32
                      divide_up(x->count * (part + 1), parts) - divide_up(x->count * part, parts));
 }
 
-/* Returns how many steps at a time go row by row, with one piece of the left factor for each row; 1: none, each step goes by
- * columns. It needs the fragments of the right factor for twice as many steps, but of the left one no more than two rows, and
- * leaves the assembler an order in which most multiply-adds find their registers in different banks (docs/performance.md). */
+/* Returns how many steps of k are done together, row by row, with one piece of the left factor for each row; 1: each step is
+ * done by itself. Several steps need the fragments of the right factor for twice as many steps, but at most two rows of the
+ * left one. The assembler then finds an order in which most multiply-adds have their registers in different banks
+ * (docs/performance.md). */
 static int32_t steps_by_rows(const struct dot_plan *p, const struct emit_factor *a,
                              const struct emit_factor *b)
 {
@@ -67,14 +68,15 @@ static int32_t steps_by_rows(const struct dot_plan *p, const struct emit_factor 
     return good ? depth : 1;
 }
 
-/* The factors of some steps of k, and those after them, of which the first pieces are read; NULL: there are none. */
+/* Steps of k, with their factors. next_a, next_b: the factors of the steps after them, whose first pieces are read here; NULL:
+ * there are none. */
 struct stretch {
     struct emit_factor *a, *b, *next_a, *next_b;
     int32_t steps, depth;
 };
 
-/* Products of one k. The way through the columns turns at each row, so that one element of the right factor stays. Between the
- * rows, the pieces of the next step are read. */
+/* Emits the products of one k. Every other row goes through the columns backwards, so that one element of the right factor
+ * stays. The pieces of the next step are read between the rows. */
 static void one_step(struct emit *m, const struct dot_plan *p, const struct stretch *x,
                      struct thread_operand *sums, int32_t k)
 {
@@ -89,8 +91,8 @@ static void one_step(struct emit *m, const struct dot_plan *p, const struct stre
     }
 }
 
-/* Products of `depth` steps, row by row. Before a row the next one is read, and a part of what the next steps need of the right
- * factor. */
+/* Emits the products of `depth` steps, row by row. Before each row, reads the next row of the left factor, and a part of the
+ * right factor for the next steps. */
 static void steps_of_rows(struct emit *m, const struct dot_plan *p, const struct stretch *x,
                           struct thread_operand *sums, int32_t k)
 {
@@ -118,7 +120,7 @@ static void go_through(struct emit *m, const struct dot_plan *p, const struct st
 
 /* --- in chunks of k --- */
 
-/* The factor with a chunk of which nothing is read yet. */
+/* Returns the factor of one chunk, of which nothing is read yet. */
 static struct emit_factor factor_at(struct emit *m, const struct emit_factor *f,
                                     struct scalar chunk, struct scalar when)
 {
@@ -152,7 +154,7 @@ static struct carried take(struct emit *m, const struct thread_operand *sums, in
     return c;
 }
 
-/* Gives the sums and the factors what is carried. f: with none of it read. */
+/* Gives the sums and the factors the carried values. f: factors of which nothing is read. */
 static void give(const struct carried *c, struct thread_operand *sums, int32_t count,
                  struct emit_factor *const f[2], const int read[2])
 {
@@ -164,7 +166,7 @@ static void give(const struct carried *c, struct thread_operand *sums, int32_t c
             f[side]->pieces[f[side]->read].group = c->o[at++];
 }
 
-/* A loop over all chunks: each reads the first pieces of the next one, if there is one, at its end. */
+/* Emits a loop over all chunks of k. At its end, each iteration reads the first pieces of the next chunk, if there is one. */
 static void all_chunks(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
                        struct emit_factor *b, struct thread_operand *sums, int32_t depth)
 {

@@ -1,9 +1,9 @@
-/* Register tiles of index arithmetic: integers computed from coordinates and scalars. Where such a tile is wanted in another layout
- * than its own, it is computed again, since that takes fewer instructions than an exchange (Briggs, Cooper, Torczon,
+/* Register tiles of index arithmetic: integers computed from coordinates and scalars. Where such a tile is wanted in another
+ * layout than its own, it is computed again, since that takes fewer instructions than an exchange (Briggs, Cooper, Torczon,
  * "Rematerialization", 1992). */
 #include "emit/emit_fragment.h"
 
-/* A scalar of a definition, and what it was. */
+/* A scalar in a tile's definition, and its value there. */
 struct index_leaf {
     const struct sym *sym;
     struct thread_operand was;
@@ -20,7 +20,7 @@ static const struct index_tile *definition_of(const struct emit *m, const struct
     return found ? (const struct index_tile *)(uintptr_t)found->value : NULL;
 }
 
-/* Returns the operand of a scalar symbol that a program can change; false: it has none. */
+/* Gives the operand of a scalar symbol that the program can change. Returns false if the symbol has none. */
 static bool scalar_of(struct emit *m, const struct sym *s, struct thread_operand *o)
 {
     const struct variable *v = emit_variable(m, s);

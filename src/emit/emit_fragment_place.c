@@ -49,7 +49,7 @@ static struct scalar digit_is_0(struct emit *m, int64_t weight, int64_t extent)
     return emit_by(m, THREAD_EQ, emit_as(m, digit(m, weight, extent), DT_U32), 0);
 }
 
-/* Returns whether the digit after d continues it: one digit of the thread's number has both. */
+/* Returns whether digit d + 1 continues digit d, so that the two are one digit of the thread's number. */
 static bool continues(const struct layout *l, int d)
 {
     if (d + 1 == l->digit_count)
@@ -94,7 +94,8 @@ static void add_thread_digits(struct emit *m, struct spots *s)
     }
 }
 
-/* Returns how many registers run over consecutive values of the last result, from a multiple of their number. */
+/* Returns how many neighbouring registers have consecutive values of the last result; the first value is a multiple of their
+ * number. */
 static int vector_of(const struct layout *l)
 {
     const int last = l->out_count - 1;
@@ -236,7 +237,7 @@ const struct scalar *emit_gathered_at(const struct gathers *g, int32_t reg, stru
     return g->any ? index : NULL;
 }
 
-/* Returns how many registers of the type are moved together. most: a power of two that it does not exceed */
+/* Returns how many neighbouring registers move together. most: a power of two, the limit. */
 static int most_together(const struct spots *s, enum dtype t, int most)
 {
     int vector = s->vector;
@@ -357,7 +358,7 @@ void emit_fragment_store(struct emit *m, const struct expr *target, const struct
     emit_at(m, before);
 }
 
-/* The layout in which an atomic's values come. */
+/* Returns the layout in which the values of an atomic are computed. */
 static const struct layout *layout_of_atomic(struct emit *m, const struct expr *e)
 {
     const struct type *t = &e->args[0]->type;
@@ -368,7 +369,7 @@ static const struct layout *layout_of_atomic(struct emit *m, const struct expr *
     return plan_keep(m->layouts, l ? l : plan_blocked(m->layouts, t, 0));
 }
 
-/* Returns how many elements one instruction adds at most. */
+/* Returns how many elements one instruction adds, at most. */
 static int most_added(struct emit *m, const struct expr *e, enum dtype t)
 {
     const struct target *target = m->options->target;
@@ -470,7 +471,7 @@ void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fr
     }
 }
 
-/* Returns the value of a layout with one result, of coordinates. */
+/* Computes a layout's only result from coordinates. */
 static struct scalar value_of(struct emit *m, const struct layout *l, const struct scalar *at)
 {
     struct scalar sum = number(0), flipped = number(l->flip[0]);
@@ -495,7 +496,8 @@ static struct scalar load_group(struct emit *m, struct thread_operand from, stru
                            t.dtype};
 }
 
-/* Loads `count` elements from scratch. If `inside` is false, the place may lie outside of it, and the elements have any value. */
+/* Loads `count` elements from scratch if `inside` is true. Otherwise they have any value, because the place may lie outside of
+ * the scratch. */
 static struct scalar from_scratch_if(struct emit *m, const struct scratch *s, struct scalar at,
                                      int count, struct scalar inside)
 {
@@ -519,7 +521,7 @@ static struct scalar from_scratch_if(struct emit *m, const struct scratch *s, st
     return v;
 }
 
-/* Loads each element from the place that `places` gives its coordinates. */
+/* Loads each element from the place that `places` computes from its coordinates. */
 static void get_each(struct emit *m, const struct scratch *from, struct fragment *f,
                      const struct layout *places)
 {
@@ -552,7 +554,8 @@ static void get(struct emit *m, const struct scratch *from, struct fragment *f,
     }
 }
 
-/* Loads each register alone. Those without an element keep the value that they had, unless it was a constant. */
+/* Loads each register alone. A register without an element keeps the value that it had; if that was a constant, it has any
+ * value. */
 static void get_alone(struct emit *m, const struct scratch *from, const struct layout *places,
                       struct fragment *f)
 {

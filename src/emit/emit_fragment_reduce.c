@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-/* -0 + x is x for every x, and of a number and a NaN min and max give the number. */
+/* For sums of floats it is -0, because -0 + x is x for every x. For min and max it is NaN, because a number and a NaN give the
+ * number. */
 struct scalar emit_idle(enum op op, enum dtype t)
 {
     struct literal v = op_neutral(op, t);
@@ -26,7 +27,7 @@ struct scalar emit_combine(struct emit *m, const struct reduction *r, struct sca
     return emit_counts(b) ? emit_pair(m, r->op, r->t, a, b) : a;
 }
 
-/* Combines neighbours pairwise. */
+/* Combines all values, neighbours first. */
 static struct scalar tree(struct emit *m, const struct reduction *r, struct scalar *v,
                           int32_t count)
 {
@@ -55,7 +56,8 @@ struct scalar *emit_inside_elements(struct emit *m, const struct reduction *r,
     return v;
 }
 
-/* Combines halves two at a time, as words: those whose two elements go to the same results. Returns the number left. */
+/* Combines elements of 16 bits two at a time, as words: words whose elements go to the same two results. Returns how many
+ * values are left. */
 static int32_t combine_words(struct emit *m, const struct reduction *r, struct scalar *v,
                              int32_t *to, int32_t count)
 {
@@ -174,7 +176,7 @@ static void across_warps(struct emit *m, const struct reduction *r, const struct
 
 /* --- the whole --- */
 
-/* A bool is computed as a number. */
+/* Returns the type in which the reduction is computed: a bool is computed as a number. */
 static enum dtype computed_in(const struct expr *e)
 {
     const enum dtype t = e->type.dtype;

@@ -1,7 +1,7 @@
-/* Scans of fragments. The digits of the layout that move the axis are taken in the order of how far they move it. At each, blocks of
- * elements become larger blocks: registers one after the other, lanes by shuffles in as many steps as there are bits (Hillis and
- * Steele 1986), warps through shared memory. Each level leaves a carry for each block, the elements before it in the larger block,
- * combined. In the end carries are handed down to elements. */
+/* Scans of fragments. The digits of the layout that move along the axis are taken in order, the shortest step first. Each digit
+ * joins blocks of elements to larger blocks: registers one after the other; lanes by shuffles, in as many rounds as the digit
+ * has bits (Hillis and Steele 1986); warps through shared memory. Each level leaves a carry for each block: the combined
+ * elements before it in the larger block. At the end, the carries are handed down to the elements. */
 #include "emit/emit_fragment.h"
 
 /* Blocks of one size. A block is named by its least register. */
@@ -18,8 +18,7 @@ struct scan {
     struct scan_digits digits;
     int32_t registers;
     struct scalar *total; /* of the blocks so far */
-    struct scalar
-        *local; /* elements; unless exclusive, combined with those before them in the first level */
+    struct scalar *local; /* elements; inclusive: combined with those before in level 0 */
     struct level level[LAYOUT_DIGITS];
     int levels;
 };
@@ -29,7 +28,7 @@ static struct scalar combine(const struct scan *s, struct scalar a, struct scala
     return emit_combine(s->m, &s->r, a, b);
 }
 
-/* Returns what an element without one before it has there. */
+/* Returns the carry of an element that has none before it. */
 static struct scalar first_of(const struct scan *s)
 {
     return s->exclusive ? emit_neutral(s->r.op, s->r.t) : emit_idle(s->r.op, s->r.t);
@@ -55,7 +54,7 @@ static struct level *new_level(struct scan *s, int spanned)
     return level;
 }
 
-/* before: the elements before the block, combined; with: the same with the block's. */
+/* Leaves the results of a block. before: the elements before it, combined; with: the same together with the block's. */
 static void leave(struct scan *s, struct level *level, int at, int32_t block, struct scalar before,
                   struct scalar with)
 {
@@ -83,7 +82,7 @@ static void scan_registers(struct scan *s, int at)
     }
 }
 
-/* Returns the element of the lane `by` below, and whether that is one of the same `width` lanes. */
+/* Returns the element of the lane `by` below. *there: whether that lane is one of the same `width` lanes. */
 static struct scalar lane_below(const struct scan *s, struct scalar x, int32_t by, int32_t width,
                                 struct thread_value **there)
 {
@@ -160,7 +159,7 @@ static void scan_warps(struct scan *s, int at)
     }
 }
 
-/* Hands carries from the largest blocks down to elements. Larger blocks are named by lower registers. */
+/* Hands the carries down, from the largest blocks to the elements. A larger block has the number of its lowest register. */
 static void hand_down(struct scan *s, struct scalar *before)
 {
     for (int k = s->levels - 1; k >= 0; k--) {

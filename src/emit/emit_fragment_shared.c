@@ -1,6 +1,7 @@
-/* Shared tiles of tile-level kernels, in the layouts of the plan. The layout of registers composed with that of the tile gives each
- * register's place: a few indices that the thread computes once, and a constant for each register (layout_split_addresses). If the
- * accessed part has no such form, elements are moved one by one, each at the place that the layout gives its coordinates. */
+/* Shared tiles of tile-level kernels, in the layouts of the plan. The layout of the registers and that of the tile, composed,
+ * give the place of each register: a few indices that a thread computes once, and a constant for each register
+ * (layout_split_addresses). If the accessed part has no such form, elements move one by one, each to the place that the layout
+ * computes from its coordinates. */
 #include "emit/emit_fragment.h"
 #include "plan/plan.h"
 
@@ -21,12 +22,12 @@ static struct scalar combine(struct emit *m, enum thread_opcode op, struct scala
 
 /* --- places from numbers --- */
 
-/* The sums of what digits add, and of what they xor. */
+/* The sum of the parts that digits add to a place, and that of the parts that they exclusive-or into it. */
 struct sums {
     struct scalar adds, xors;
 };
 
-/* Returns how many digits from d on are one field of bits: their steps double. */
+/* Returns how many digits from d on are one field of bits: the step of each is twice that of the one before. */
 static int field_length(const struct layout *l, int d)
 {
     int n = 1;
@@ -45,7 +46,7 @@ static struct scalar digit_of(struct emit *m, struct scalar c, int64_t weight, i
     return top ? c : emit_by(m, THREAD_REM, c, extent);
 }
 
-/* A field whose bits are xored in at several places is shifted once for each bit of its step. */
+/* Exclusive-ors a field into the place. If its bits go to several places, it is shifted once for each bit of its step. */
 static struct scalar xor_field(struct emit *m, struct scalar xors, struct scalar field,
                                int64_t step)
 {
@@ -75,7 +76,7 @@ static void add_counter(struct emit *m, const struct layout *l, int in, struct s
     }
 }
 
-/* Returns the value of a layout with one result. counter: by index of its counters; those that are not given are 0. */
+/* Computes a layout's only result. counter: by index of the layout's counters; a counter that is not given is 0. */
 static struct scalar value_of(struct emit *m, const struct layout *layout,
                               const struct scalar *counter, const bool *given)
 {
@@ -108,7 +109,7 @@ struct scalar emit_planned_place(struct emit *m, const struct sym *s, const stru
 
 /* A part of a shared tile. */
 struct part {
-    struct layout memory; /* axes of the access's type → place in the object, from `base` on */
+    struct layout memory; /* axes of the access's type → place in the object, after `base` */
     struct scalar base;   /* u32, in elements */
     int64_t alignment;    /* bytes that divide the part's first place, 16 at most */
 };
@@ -124,7 +125,8 @@ static void align(struct part *p, int64_t bytes)
     p->alignment = by < p->alignment ? by : p->alignment;
 }
 
-/* Adds what an index that is known only when the kernel runs adds to all places of the part. Returns false if it does more. */
+/* Adds an index that is known only when the kernel runs to the base of the part. Returns false if the index changes more than
+ * the base. */
 static bool add_index(struct emit *m, struct part *p, enum layout_axis axis, struct scalar start,
                       int64_t length, const struct facts *facts, int64_t size)
 {
@@ -162,7 +164,7 @@ static bool add_index(struct emit *m, struct part *p, enum layout_axis axis, str
     return true;
 }
 
-/* Takes axis i of the tile out of the part, or cuts it. Returns false if the access has no such form. */
+/* Fixes axis i of the tile at an index, or cuts it to a slice. Returns false if the access has no such form. */
 static bool cut_axis(struct emit *m, const struct expr *e, int i, int64_t length, struct part *p)
 {
     const struct sym *s = e->sym;
@@ -252,7 +254,8 @@ static bool choose_access(const struct emit *m, const struct layout *regs, const
     return true;
 }
 
-/* Narrows the vectors of the target to those whose registers follow each other. */
+/* Finds the vectors of a copy in the background. Returns false if the registers of one do not follow each other, or it has not
+ * 4, 8 or 16 bytes. */
 static bool narrow(const struct layout *l, const struct part *p, enum dtype t, int elements,
                    struct access *how)
 {
@@ -267,11 +270,11 @@ static bool narrow(const struct layout *l, const struct part *p, enum dtype t, i
     return follow && (bytes == 4 || bytes == 8 || bytes == 16);
 }
 
-/* What a way has that does not depend on where its part begins: many parts have the same. */
+/* A way, apart from the place where its part begins, so that many parts share it. */
 struct known_way {
     struct layout regs, memory;
     enum dtype dtype;
-    bool store, right; /* right: there is such a way */
+    bool store, right; /* right: a way was found */
     int elements;      /* at most, of a copy in the background; 0: any access */
     int64_t alignment;
     struct access how;
@@ -374,7 +377,8 @@ static struct thread_operand way_at(struct emit *m, struct shared_way *w, int32_
     }
     if (constant >= 0 && constant < (int64_t)w->object->count)
         return thread_element(w->object, w->pointer[variant].o, constant);
-    /* The thread's part makes up for it, or no thread has the element. */
+    /* The constant lies outside of the object. The thread's part of the place makes up for that, unless no thread has the
+     * element. */
     const struct scalar at = combine(m, THREAD_ADD, w->pointer[variant], number(constant));
     return thread_element(w->object, at.o, 0);
 }
@@ -433,7 +437,7 @@ struct shared_way emit_way_follow(struct emit *m, const struct shared_way *way, 
     return w;
 }
 
-/* Registers that hold the same element as one that was loaded get its value. */
+/* Gives registers that repeat the element of a loaded one its value. */
 static void copy_repeated(const struct shared_way *w, const bool *loaded, struct scalar *v)
 {
     const struct layout *l = w->regs;
@@ -462,7 +466,8 @@ bool emit_planned_load(struct emit *m, const struct expr *access, struct fragmen
     return true;
 }
 
-/* Returns the group of the registers as they are; if all are constants, because none was loaded yet, it has any value. */
+/* Returns the present values of the registers as a group. If all are constants, none was loaded yet, and the group has any
+ * value. */
 static struct thread_operand group_before(struct emit *m, const struct shared_way *w, int32_t reg,
                                           const struct scalar *v)
 {
@@ -496,8 +501,8 @@ struct thread_operand emit_way_group_if(struct emit *m, struct shared_way *w, in
     return group.o;
 }
 
-/* Returns how many registers each instruction brings, if these are neighbours and all instructions together bring all
- * registers of all lanes; else 1. */
+/* Returns how many registers each instruction loads, if these are neighbours, and together all instructions load all registers
+ * in all lanes; else 1. */
 static int32_t brought_together(const struct shared_way *w, const struct spots *s)
 {
     int32_t registers[EMIT_MOST_MOVED];

@@ -1,6 +1,6 @@
 /* Notes for `show --stage layout`, traces and explanations: tiles and their layouts, accesses and their wavefronts. The layouts
- * of a kernel with roles restate what the files that emit the accesses compute. Those of other kernels are in the plan, which notes
- * them (plan/plan_layouts.c). */
+ * of a kernel with roles restate what the files that emit the accesses compute. Those of other kernels are in the plan, which
+ * notes them (plan/plan_layouts.c). */
 #include "emit/emit_fragment.h"
 #include "layout/layout_access.h"
 #include "layout/layout_named.h"
@@ -108,7 +108,7 @@ static bool same_access(const struct lowered_access *a, const struct lowered_acc
            (a->sym || a->instructions == b->instructions);
 }
 
-/* An access that is emitted several times, in copies of a loop's body, is noted once. */
+/* Notes an access; once, if copies of a loop's body emit it several times. */
 static void add_access(struct emit *m, struct lowered_access access)
 {
     for (size_t i = 0; i < m->out->accesses.count; i++)
@@ -193,8 +193,8 @@ void emit_note_async(struct emit *m, const struct stmt *s, const struct access *
                                           .least = how->least});
 }
 
-/* Finds how registers of the layout meet the accessed part of a shared tile, in vectors of as many elements. Tiles of
- * thread-level kernels lie row by row, so the part's start only turns the banks. */
+/* Finds how the registers of a layout access a part of a shared tile, in vectors of `vector` elements. Tiles of thread-level
+ * kernels lie row by row, so the start of the part only rotates the banks. */
 static void find_way(struct emit *m, const struct expr *e, const struct layout *regs, int vector,
                      struct shared_way *w)
 {
@@ -386,11 +386,11 @@ void emit_note_last_values(struct emit *m)
     }
 }
 
-/* Assignments to a variable, and whether it is a loop's counter: only that loop's step assigns to it, by an addition. */
-/* What a kernel's statements assign to a symbol. */
+/* The assignments to a symbol. A variable is a loop's counter if its only assignment is an addition in the step of that
+ * loop. */
 struct assignments {
     int count;
-    bool counts; /* a loop steps it */
+    bool counts; /* the step of a loop adds to it */
 };
 struct assigned {
     struct arena *arena;

@@ -38,7 +38,7 @@ enum tile_form {
     TILE_WHOLE /* [M][N]: a group for each block of rows: (row, two columns), (row + 8, the same) … */
 };
 
-/* A register tile of a role: what this thread has of it. */
+/* The part of a role's register tile that this thread has. */
 struct tile {
     enum tile_form form;
     enum dtype dtype;
@@ -47,22 +47,20 @@ struct tile {
     struct thread_operand part[2 * EMIT_MOST_BLOCKS]; /* TILE_ROWS: two of each block; else one */
 };
 
-/* A symbol's value in the present role. A register tile that products add to has a second slot, which says
- * if its values count or are still zeros. */
+/* A symbol's value in the present role: its slots. A register tile to which products add has one more slot, a bool: whether the
+ * sums count, or are still zeros. */
 struct slot {
     struct thread_operand o;
     struct thread_type type;
 };
 struct variable {
-    const struct sym
-        *sym; /* a scalar, a register tile; an mbarrier: the parity of the next phase, a bit each */
+    const struct sym *sym; /* a scalar, a register tile; mbarriers: the next phases' parities */
     struct slot *slots;
     int count;
-    struct thread_value
-        *memory;  /* the address of a thread's array in local memory; NULL: it has slots */
+    struct thread_value *memory; /* address of an array in local memory; NULL: it has slots */
     bool sums;    /* a register tile to which products add: the last slot is a bool */
     int flight;   /* number of its latest product; 0: none is under way */
-    int since;    /* products begun before its slots got their values, which are in flight */
+    int since;    /* of slots in flight: products begun before they got their values */
     bool factors; /* products under way read factors in registers */
 };
 
@@ -70,17 +68,16 @@ struct variable_list {
     VEC(struct variable *) list;
 };
 
-/* A loop around the statement: where continue and break go. */
+/* A loop around the statement, which `continue` and `break` jump in or out of. */
 struct flow_loop {
     const struct stmt *s;
     const struct thread_source_loop *in;
     struct thread_operation *operation;
     struct variable_list variables;
-    struct thread_operand
-        *exit; /* by slot: the constant that every run leaves with; else a value */
+    struct thread_operand *exit; /* by slot: the constant at all exits, or a value */
     bool *exits_differ;
     struct thread_type *exit_type;
-    int *exit_age; /* by variable: products begun after its own, at least; of those in flight */
+    int *exit_age; /* by variable: the least number of products begun after its own */
     int exit_begun;
     int exits, slots;
     bool *late;          /* by variable: in flight after an iteration, and not before the loop */
@@ -88,10 +85,10 @@ struct flow_loop {
     bool in_body;        /* the present statement is in its body, and not in its step */
     int copies;          /* of the body in an iteration, under one test */
     int bodies;          /* of the body in an iteration */
-    struct scalar limit; /* of several copies: the counter is less at the start of an iteration */
-    const struct stmt *tail; /* statements with whose end the body ends */
+    struct scalar limit; /* several copies run while the counter is less than this */
+    const struct stmt *tail; /* statements that end the body */
     VEC(const struct stmt *)
-    falls; /* `continue` with which an arm ends while the rest of the body is in the other one */
+    falls; /* `continue` at the end of an arm; the other arm has the rest */
     struct flow_loop *outer;
 };
 
@@ -105,12 +102,11 @@ struct position {
     struct scalar warp;  /* within the replica, u32 */
     struct scalar group; /* warpgroup within the replica, u32 */
     struct scalar lane;
-    struct scalar
-        number; /* of the thread in its block, u32; of kernels whose tiles have layouts of the plan */
-    struct scalar replica;        /* u32 */
+    struct scalar number;  /* of the thread in its block, u32; if tiles have layouts of the plan */
+    struct scalar replica; /* u32 */
     struct thread_value *elected; /* bool: the role's one thread */
-    bool
-        touched; /* its threads may have used shared memory since their last barrier; of a kernel without roles: shared tiles */
+    /* Whether threads may have used shared memory since their last barrier; in a kernel without roles: shared tiles. */
+    bool touched;
     bool one_thread;
 };
 
@@ -123,11 +119,11 @@ struct map_param {
 /* Shared memory through which the threads of a role exchange elements. */
 struct scratch_object {
     int role; /* its first warp; -1: of the whole block */
-    int slot; /* of a kernel with roles */
+    int slot; /* number of the scratch; of a kernel with roles */
     struct thread_object *object;
 };
 
-/* A layout of register tiles whose variables have a slot for each few registers. */
+/* A layout of register tiles whose variables have one slot for several registers. */
 struct slot_layout {
     const struct layout *layout; /* plan_keep of the plan */
     enum dtype dtype;
@@ -140,7 +136,7 @@ struct rising {
     int64_t step;
 };
 
-/* Facts about a part of the program, in a loop. */
+/* Facts about an expression, in a loop. */
 struct remembered {
     const struct expr *e;
     const struct stmt *loop;
@@ -167,9 +163,8 @@ struct emit {
     struct number_map fixed;     /* sym → struct scalar: parameters */
     struct number_map objects;   /* sym → struct thread_object */
     struct parts *parts;         /* of the kernel; NULL: not asked for yet */
-    struct number_map
-        accessed; /* an access → the layout in which a register tile was loaded or stored last */
-    struct number_map assigned; /* symbols that statements assign to, once knows_assigned */
+    struct number_map accessed;  /* access → the layout of its last load or store */
+    struct number_map assigned;  /* symbols that statements assign to, once knows_assigned */
     bool knows_assigned;
     struct number_map index_tiles; /* sym → struct index_tile of emit_fragment_index.c, or NULL */
     struct number_map apart;       /* group → its values of emit_take_apart, of emit_tile.c */
@@ -183,7 +178,7 @@ struct emit {
     struct flow_loop *loop;
     int64_t product_rows; /* of the sums of a product; -1: it is promoted; 0: there is none */
     bool products_differ; /* in these */
-    int begun;            /* products of the role that every run to this place has begun, and 1 */
+    int begun;            /* 1 + the products of the role that every run to this place has begun */
     int product_groups;   /* of a product */
     int barriers;         /* numbers of barriers that are in use */
     int64_t copies;       /* of bodies of loops that are emitted whole, as the program says */
@@ -191,25 +186,24 @@ struct emit {
     struct room room;     /* of a kernel without roles */
     int64_t shared_bytes; /* of the block, scratch included */
     struct tile_facts *facts;
-    VEC(const struct stmt *) learned; /* loops whose conditions the facts have learned … */
-    size_t learned_facts;             /* … by so many changes, the last ones */
+    VEC(const struct stmt *) learned; /* loops whose conditions the facts have learned */
+    size_t learned_facts;             /* changes of the facts, these conditions included */
     struct remembered remembered[EMIT_REMEMBERED]; /* by address of the expression */
     VEC(struct rising) rising;                     /* of the loops around */
-    struct thread_value
-        *ticket;            /* address from which blocks draw their numbers; NULL: they do not */
-    struct scalar block[3]; /* the drawn number's parts: i32 */
-    bool copies_stores;     /* tensor copies access views that threads store to */
-    bool publishes;         /* blocks of a cluster order ordinary accesses by mbarriers */
-    bool ended;             /* the present list of statements ended with a jump */
+    struct thread_value *ticket; /* where blocks draw their numbers; NULL: they do not */
+    struct scalar block[3];      /* the drawn number's parts: i32 */
+    bool copies_stores;          /* tensor copies access views that threads store to */
+    bool publishes;              /* blocks of a cluster order ordinary accesses by mbarriers */
+    bool ended;                  /* the present list of statements ended with a jump */
     bool failed;
 };
 
 /* Reports an error of the user's program, and fails. */
 void emit_error(struct emit *m, struct loc loc, const char *format, ...) DIAG_FORMAT(3, 4);
-/* Reports that `what` has no code for GPUs in such a kernel, and the way out; NULL: there is none. */
+/* Reports that `what` is not compiled in such a kernel. way_out: the note that follows; NULL: none. */
 void emit_missing(struct emit *m, struct loc loc, const char *what, const char *way_out);
 
-/* Places the operations to come. Returns the place of those before, which the caller makes the place again. */
+/* Makes the next operations come from `where`. Returns the place before it, to which the caller returns later. */
 static inline struct loc emit_at(struct emit *m, struct loc where)
 {
     const struct loc before = m->b.where;
@@ -222,9 +216,9 @@ static inline struct loc emit_at(struct emit *m, struct loc where)
 struct thread_object *emit_object(struct emit *m, const struct sym *s);
 /* Emits an operation without operands that says where the thread is: a u32. */
 struct scalar emit_place(struct emit *m, enum thread_opcode op);
-/* Returns the tensor map of a view with such a box: a parameter. box: in the order of the view's axes. */
+/* Returns the tensor map of a view, a parameter. box: elements along each axis of the view. */
 struct thread_operand emit_map(struct emit *m, const struct sym *view, const int *box, int swizzle);
-/* The address that a view begins at, a u64. */
+/* Returns the address at which a view begins, a u64. */
 struct thread_operand emit_base(struct emit *m, const struct sym *view);
 /* Returns what is known of a scalar in this place. */
 struct facts emit_facts_of(struct emit *m, const struct expr *e);
@@ -240,33 +234,33 @@ struct scalar emit_as(struct emit *m, struct scalar v, enum dtype t); /* a cast 
 /* Returns a shift's amount as a u32. All amounts from the type's width on give the same result. */
 struct scalar emit_shift_amount(struct emit *m, struct scalar v);
 struct scalar emit_constant(enum dtype t, int64_t v);
-/* One operation on scalars of type t. Folds integers. */
+/* Emits an operation on two scalars of type t. Folds integers. */
 struct scalar emit_op2(struct emit *m, enum thread_opcode op, enum dtype t, struct scalar a,
                        struct scalar b);
-/* Makes a bool false where another one is. */
+/* *a becomes a and b, bools. */
 void emit_and(struct emit *m, struct scalar *a, struct scalar b);
 /* Returns whether the thread is the role's one thread: a bool. */
 struct scalar emit_elected(const struct emit *m);
 /* emit_op2 on a u32 and a constant. */
 struct scalar emit_by(struct emit *m, enum thread_opcode op, struct scalar a, int64_t b);
-/* a of the type that its element has: an i32 and an u32 have the same bits. */
+/* Returns the scalar as an operand of type u32. */
 struct thread_operand emit_u32(struct emit *m, struct scalar v);
 /* Returns a bool as a value, also if it is a constant. */
 struct thread_operand emit_predicate(struct emit *m, struct scalar v);
 struct scalar emit_not(struct emit *m, struct scalar v);
-/* One elementwise operation of the language on operands of the type t: scalars, or groups of equal length. Returns false
- * if thread IR has none. */
+/* Emits an elementwise operation of the language on operands of type t: scalars, or groups of equal length. Returns false if
+ * thread IR has no such operation. */
 bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_operand *args,
                 int count, struct thread_operand *result);
-/* An operation of the language on two scalars of the type t. */
+/* Emits an operation of the language on two scalars of type t. */
 struct scalar emit_pair(struct emit *m, enum op op, enum dtype t, struct scalar a, struct scalar b);
-/* Returns the value that the operation combines with x to x. */
+/* Returns the neutral element of the operation: combined with x, it gives x. */
 struct scalar emit_neutral(enum op op, enum dtype t);
-/* The elementwise operation of e on scalars, one for each argument. */
+/* Emits the elementwise operation of e on scalars, one for each argument. */
 struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct scalar *args);
-/* Returns whether an element of e follows from one element of each argument, also by lookup, bits or philox. */
+/* Returns whether an element of e depends on one element of each argument only; lookup, bits and philox count, too. */
 bool emit_is_of_elements(const struct expr *e);
-/* Returns an element of such a value. args: of each argument, EMIT_MOST_ARGS in all. */
+/* Emits an element of such a value. args: one element of each argument, EMIT_MOST_ARGS in all. */
 struct scalar emit_of_elements(struct emit *m, const struct expr *e, struct scalar *args);
 struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,
                                 struct thread_operand v);
@@ -275,7 +269,7 @@ struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,
 
 struct variable *emit_variable(struct emit *m, const struct sym *s); /* NULL: none is declared */
 struct variable *emit_declare(struct emit *m, const struct sym *s, int count);
-/* Begins an `if` for the threads of a predicate, unless it is a constant. Returns the region around it, which the
+/* Begins an `if` for the threads whose predicate is true, unless it is a constant. Returns the region around it, which the
  * caller makes m->b.region again. */
 struct thread_region *emit_open_if(struct emit *m, struct scalar predicate);
 /* A loop that an expression or a copy needs. */
@@ -300,19 +294,19 @@ struct choice {
     bool touched; /* before it */
 };
 struct choice emit_choice(struct emit *m, struct scalar predicate);
-/* Begins the next arm: that of threads whose predicate is true, then the other. */
+/* Begins the next arm: first that of threads whose predicate is true, then the other. */
 void emit_choice_arm(struct emit *m, const struct choice *c);
-/* Ends the arm. */
+/* Ends the arm with its values. */
 void emit_choice_give(struct emit *m, const struct scalar *values, int64_t count);
-/* Ends the `if`. results: as many as the arms gave, of this type. */
+/* Ends the `if`. results: `count` values of this type. */
 void emit_choice_end(struct emit *m, const struct choice *c, struct thread_type type,
                      struct scalar *results, int64_t count);
-/* Returns whether a statement of the list is an `if` whose first arm ends with `continue`: the rest of the loop's body is then a
- * part of the other arm. */
+/* Returns whether a statement of the list is an `if` whose first arm ends with `continue`. The rest of the loop's body is then
+ * a part of its other arm. */
 bool emit_skips_rest(const struct emit *m, const struct stmt *list, const struct stmt *s);
 /* Returns the number of such statements of a loop's body. */
 int emit_count_skips(const struct stmt *body);
-/* rest: the statements after an `if` that skips them; NULL: it does not. */
+/* Emits an `if`. rest: the statements after it that its first arm skips; NULL: none. */
 void emit_branch(struct emit *m, const struct stmt *s, const struct stmt *rest);
 void emit_loop(struct emit *m, const struct stmt *s);
 void emit_leave(struct emit *m, const struct stmt *s);
@@ -321,29 +315,31 @@ void emit_one_thread(struct emit *m, const struct stmt *body);
 
 /* --- emit_unroll.c --- */
 
-/* How a thread-level kernel does a loop. */
+/* How a loop of a kernel without roles is emitted. */
 struct unrolling {
     const struct thread_source_loop *in; /* the loop, in its place in the code */
     bool whole; /* all iterations one after the other: the condition is constant in each */
     bool jumps; /* … and the body leaves or continues the loop */
-    int copies; /* of the body in an iteration while as many are left, then one at a time; 1: no copies */
+    int copies; /* of the body in an iteration, while enough are left; then one at a time */
     int64_t step;
     const struct sym *counter;
     const struct expr *bound;
-    bool even; /* no iteration is left after these */
-    int period; /* of the loop's variables that go round among constants: a copy of the body for each */
+    bool even;  /* no iteration is left after the copies */
+    int period; /* copies of the body, for variables that repeat their constants */
     VEC(const struct sym *) cycles; /* these variables */
 };
 /* Emits a loop of a thread-level kernel, after its `init`. */
 void emit_loop_of_threads(struct emit *m, const struct stmt *s,
                           const struct thread_source_loop *in);
-/* Returns whether e is a rising counter of a loop around it, or that counter plus 0 to one step: e is not negative. */
+/* Returns whether e is certainly not negative: a rising counter of a loop around it, or that counter plus a constant up to its
+ * step. */
 bool emit_rises_from_0(const struct emit *m, const struct expr *e);
-/* Emits a loop whose iterations have `copies` of the body under one test, that the counter is less than the limit; or, if copies
- * is 1, as many as the iterations' period. emit_flow.c */
+/* Returns a place of a loop in the code, for the turns of its body. */
 const struct thread_source_loop *emit_new_loop(struct emit *m, const struct stmt *s);
-/* Lets the operations to come belong to a copy of the loop's body; -1: to none. */
+/* Makes the next operations belong to a copy of the loop's body; -1: to none. */
 void emit_turn(struct emit *m, const struct thread_source_loop *in, int copy);
+/* Emits a loop whose iterations have `copies` copies of the body, under one test: that the counter is less than the limit. If
+ * copies is 1, an iteration has as many copies as the loop's period, each with a test of its own. emit_flow.c */
 void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unrolling *t,
                          int copies, struct scalar limit);
 
@@ -355,21 +351,21 @@ void emit_statement(struct emit *m, const struct stmt *s);
 
 /* --- emit_place.c --- */
 
-/* The form of a tile of the type whose elements differ. */
+/* Returns the form of a tile of the type if its elements differ. */
 enum tile_form emit_form(const struct type *t);
-/* The columns of a tile, rounded up. */
+/* Returns the columns of a tile, rounded up. */
 int emit_columns(const struct type *t);
-/* The warps that have a block of rows together: those of a warpgroup, or all of a role of other numbers. */
+/* Returns the warps that share a block of rows: four, or all warps of a role whose warps are not a multiple of four. */
 int emit_group_warps(const struct emit *m);
-/* The blocks of rows that a group of the role has of such a tile; 0: they are too many, which is reported. */
+/* Returns the blocks of rows that a group of the role has of such a tile; 0: there are too many, which is reported. */
 int emit_blocks(struct emit *m, const struct type *t, struct loc loc);
 /* Returns true if no thread has elements beyond the tile's extents. */
 bool emit_is_whole(struct emit *m, const struct type *t, int blocks);
-/* Returns the number of parts, and the elements of each. */
+/* Returns the number of parts. *elements: of each. */
 int emit_parts(enum tile_form form, int blocks, int columns, int *elements);
-/* The thread's row of block `block`, within the tile, as a u32 ([0]); the other one is 8 below. */
+/* Returns the thread's first row in block `block`, a u32, counted within the tile; its other row is 8 further down. */
 struct scalar emit_row(struct emit *m, int block, int blocks);
-/* The first of its two columns among eight, as a u32. */
+/* Returns the first of the thread's two columns among eight, a u32. */
 struct scalar emit_column(struct emit *m);
 
 /* The place of an element within its tile. */
@@ -377,7 +373,7 @@ struct held {
     struct scalar row, column; /* u32 */
     struct scalar real;        /* bool: it is not beyond the tile's extents */
 };
-/* Element i of a part of a tile; type: the tile's. */
+/* Returns the place of element i of a part of a tile. type: the tile's. */
 struct held emit_held(struct emit *m, const struct tile *t, const struct type *type, int part,
                       int i);
 /* Returns a predicate that is true for one of the threads that hold the same elements. */
@@ -389,23 +385,23 @@ struct thread_operand emit_element(struct emit *m, const struct tile *t, int par
 struct tile emit_tile(struct emit *m, const struct expr *e);
 struct tile emit_lookup(struct emit *m, const struct expr *e);
 struct scalar emit_lookup_of(struct emit *m, const struct expr *e, struct scalar index);
-/* bits and philox; part[0] is the value of a scalar one. */
+/* Emits bits or philox. The value of a scalar one is part[0]. */
 struct tile emit_typed(struct emit *m, const struct expr *e);
-/* The types of a register tile's slots. Returns their number. */
+/* Gives the types of a register tile's slots. Returns their number. */
 int emit_tile_slots(struct emit *m, const struct type *t, struct loc loc,
                     struct thread_type *types);
 struct tile emit_tile_of(struct emit *m, const struct variable *v, struct loc loc);
 void emit_tile_assign(struct emit *m, struct variable *v, const struct expr *value);
 struct tile emit_tile_cast(struct emit *m, struct tile t, enum dtype to);
-/* The tile in the form of one of the type, whose elements it is repeated for. */
+/* Repeats the elements of the tile for the form of a tile of the type. */
 struct tile emit_spread(struct emit *m, const struct tile *from, const struct type *t,
                         struct loc loc);
-/* Strand i of a block of a tile that is used as one of `columns` columns: elements 0, 1, 2 or 3 of each four. */
+/* Returns strand i of a block of a tile that is used as a tile of `columns` columns: elements i, i + 4, i + 8 … */
 struct thread_operand emit_strand(struct emit *m, const struct tile *t, int block, int i,
                                   int columns);
-/* A group of `count` equal elements. */
+/* Returns a group of `count` equal elements. */
 struct thread_operand emit_splat(struct emit *m, enum dtype t, struct thread_operand v, int count);
-/* Makes a part of a whole tile of its strands. */
+/* Makes a part of a whole tile from its strands. */
 struct thread_operand emit_weave(struct emit *m, enum dtype t, const struct thread_operand *strands,
                                  int columns);
 
@@ -428,13 +424,13 @@ struct tile emit_scan(struct emit *m, const struct expr *e);
 
 /* --- emit_shape.c --- */
 
-/* trans, reshape, repeat, repeat_interleave, and a part of a register tile. */
+/* Emits trans, reshape, repeat, repeat_interleave, or a part of a register tile. */
 struct tile emit_shape(struct emit *m, const struct expr *e);
 
 /* --- emit_scratch.c --- */
 
-/* Shared memory of the compiler's own, of the present role: at least `elements` of type t. slot: 0, or 1 for memory
- * that is used together with slot 0. */
+/* Shared memory of the compiler's own, for the present role: at least `elements` elements of type t. slot: 0; or 1, for memory
+ * that is in use together with slot 0. */
 struct scratch {
     const struct thread_object *object;
     int replicas;
@@ -444,21 +440,21 @@ struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elem
 /* The same for a matrix. Its rows are padded, so that the 8 rows of a fragment lie in different banks. */
 struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int slot, int64_t rows,
                                  int64_t columns);
-/* Element `index` (u32) of it. */
+/* Returns element `index`, a u32, of the scratch. */
 struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index);
-/* Ends an exchange of a kernel without roles: scratch was read. The barrier before it is written again comes when it is. */
+/* Ends an exchange of a kernel without roles, after scratch was read. The next write to the scratch emits the barrier that must
+ * come before it. */
 void emit_was_read(struct emit *m, const struct scratch *s);
-/* Emits a barrier if scratch was read since the last one: before control flow, after which this is not known. */
+/* Emits a barrier if scratch was read since the last one. It precedes control flow, after which that is not known. */
 void emit_settle(struct emit *m);
 /* A part of a tile: its first row and column, its rows and columns. */
 struct window {
     int64_t start[2], extent[2];
 };
-/* Stores a tile of the type, or a part of it, its rows one after the other; w NULL: all. A barrier of the role has to
- * follow. */
+/* Stores a tile of the type, or a part of it, row after row. w: the part; NULL: all. A barrier of the role must follow. */
 void emit_to_scratch(struct emit *m, const struct scratch *s, const struct tile *t,
                      const struct type *type, const struct window *w);
-/* Loads one element. A barrier has to follow the last one. */
+/* Loads one element. A barrier must follow the last one. */
 struct thread_operand emit_from_scratch(struct emit *m, const struct scratch *s,
                                         struct scalar index);
 /* Stores a value of each warp, which its quads share: a scalar, or a group of `columns` columns. */
@@ -476,27 +472,25 @@ struct scalar emit_peer(struct emit *m, const struct expr *e);
 struct shared_part {
     const struct sym *sym;
     const struct thread_object *object;
-    struct scalar
-        stage;         /* number of the matrix, counted over the axes before the last two; a u32 */
-    int rows, columns; /* of the whole matrix */
-    int row, column;   /* at which the part begins in them */
+    struct scalar stage; /* number of the matrix, by the axes before the last two; u32 */
+    int rows, columns;   /* of the whole matrix */
+    int row, column;     /* where the part begins in the matrix */
     int part_rows, part_columns;
-    struct scalar
-        further; /* rows more, a u32 that is known only when the kernel runs; a multiple of 8 */
-    struct scalar peer; /* emit_peer of the access */
+    struct scalar further; /* u32: rows to add, known when the kernel runs; a multiple of 8 */
+    struct scalar peer;    /* emit_peer of the access */
     bool of_peer;
     bool swizzled;
     int panel; /* columns of a panel; not swizzled: all columns */
 };
 bool emit_shared_part(struct emit *m, const struct expr *access, struct shared_part *out);
-/* Are the rows of the tile's last axis multiples of 128 bytes? */
+/* Returns whether the tile is swizzled: its rows must be multiples of 128 bytes. */
 bool emit_is_swizzled(const struct sym *s);
 void emit_shared_store(struct emit *m, const struct expr *target, const struct tile *value);
 struct tile emit_shared_load(struct emit *m, const struct expr *e);
 struct scalar emit_shared_element(struct emit *m, const struct expr *e);
 void emit_shared_store_element(struct emit *m, const struct expr *target, struct scalar value);
 
-/* Any access: the first index of each axis, and the axes along which the rows and the columns of its tile run. */
+/* Any access: the first index of each axis, and the axes of its rows and columns. */
 struct shared_place {
     const struct expr *e;
     const struct thread_object *object;
@@ -506,11 +500,11 @@ struct shared_place {
 };
 
 bool emit_shared_find(struct emit *m, const struct expr *e, struct shared_place *a);
-/* Returns the element of the access that the thread holds there, for an atomic. *inside: it is one of the shared
- * tile. */
+/* Returns the element of the access at a place that the thread holds, for an atomic. *inside: whether the shared tile has
+ * it. */
 struct thread_operand emit_shared_held(struct emit *m, const struct shared_place *a, struct held at,
                                        struct scalar *inside);
-/* Loads an element of the access's tile; 0 if it is not real. */
+/* Loads an element of the access's tile; an element that is not real is 0. */
 struct scalar emit_shared_read(struct emit *m, const struct shared_place *a, struct held at);
 
 /* --- emit_dot.c --- */
@@ -523,21 +517,21 @@ struct tile emit_view_load(struct emit *m, const struct expr *e);
 void emit_view_store(struct emit *m, const struct expr *target, const struct tile *value);
 struct scalar emit_view_element(struct emit *m, const struct expr *e);
 void emit_view_store_element(struct emit *m, const struct expr *target, struct scalar value);
-/* Emits lock(…) or unlock(…) of all warps of the role. */
+/* Emits lock(…) or unlock(…) for all warps of the role. */
 void emit_lock(struct emit *m, const struct expr *e);
-/* Emits an atomic of one element, once for the role. Returns the old value, which all threads get if it is wanted. */
+/* Emits an atomic of one element, once for the role. wanted: whether all threads get the old value, which is returned. */
 struct scalar emit_view_atomic(struct emit *m, const struct expr *e, bool wanted);
 /* Emits an atomic of each element of a part. */
 void emit_view_atomics(struct emit *m, const struct expr *e);
 enum thread_opcode emit_atomic_opcode(enum op op);
-/* Returns whether targets have the atomic; if not, reports it. */
+/* Returns whether the target has the atomic; if not, reports it. */
 bool emit_has_atomic(struct emit *m, const struct expr *e);
 
 /* --- emit_element.c: of thread-level kernels --- */
 
-/* How kernels without roles are emitted: those of threads, and those of tiles. */
+/* The functions that emit kernels without roles: one table for thread-level kernels, one for tile-level kernels. */
 struct by_threads {
-    const char *heads; /* such kernels, in messages */
+    const char *heads; /* the name of such kernels in messages */
     /* Returns a number that certainly divides a parameter; 0: none is known. */
     uint32_t (*divisor)(struct emit *m, const struct lowered_param *p);
     bool (*draws)(const struct emit *m); /* emit_draws */
@@ -546,7 +540,7 @@ struct by_threads {
     /* Emits a scalar. Returns false if emit_scalar emits it as in other kernels. */
     bool (*scalar)(struct emit *m, const struct expr *e, struct scalar *out);
     void (*store)(struct emit *m, const struct expr *target, const struct expr *value);
-    /* Declares, assigns to, a thread's own array. */
+    /* Declare an array that each thread has for itself; assign to it. */
     void (*declare)(struct emit *m, const struct stmt *s);
     void (*assign)(struct emit *m, struct variable *v, const struct stmt *s);
     void (*loop)(struct emit *m, const struct stmt *s, const struct thread_source_loop *in);
@@ -565,9 +559,9 @@ struct part_access {
     const struct expr *e;
     struct scalar start[MAX_RANK]; /* of each axis of the symbol */
     struct scalar *rows[MAX_RANK]; /* of a gather: the index of each element; else NULL */
-    struct scalar limit[MAX_RANK]; /* its extent, where elements may lie past the edge */
+    struct scalar limit[MAX_RANK]; /* the axis's extent, if elements may lie past the edge */
     bool guarded[MAX_RANK];
-    int axis[MAX_RANK]; /* of the part; -1: an element */
+    int axis[MAX_RANK]; /* axis of the part; -1: an element */
 };
 /* Returns the elements of a thread's array. */
 struct scalar *emit_own_elements(struct emit *m, const struct sym *s);
@@ -578,15 +572,16 @@ bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p)
 struct scalar emit_element_of(struct emit *m, const struct part_access *p, int64_t number,
                               struct scalar *index);
 struct scalar *emit_load_part(struct emit *m, const struct expr *e);
-/* Returns the number of the element in memory, an i64: of a view, or of an array of a thread. */
+/* Returns the number of an element of a view or of a thread's array in its memory, an i64. */
 struct scalar emit_view_at(struct emit *m, const struct sym *s, const struct scalar *indices);
 struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
                                      const struct scalar *indices);
-/* Returns the place of an element as loads, stores and atomics take it: as so many operands of loads and stores, and three of
- * atomics. */
+/* Gives the operands that address an element in loads, stores and atomics. Returns how many of them loads and stores take: one
+ * for shared memory, else three. Atomics take all three. */
 size_t emit_memory_at(struct emit *m, const struct sym *s, const struct scalar *index,
                       struct thread_operand place[3]);
-/* Loads `count` neighbours, the first one at the indices. If they are outside, returns `otherwise`, which has as many elements. */
+/* Loads `count` neighbours, the first one at the indices; if they are outside, returns `otherwise`, a value of `count`
+ * elements. */
 struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct scalar *index,
                            int count, struct scalar inside, struct scalar otherwise);
 void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *index,
@@ -597,10 +592,10 @@ void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *in
 /* Emits a print(). */
 void emit_print(struct emit *m, const struct stmt *s);
 
-/* Returns whether the block computes the tile together, in layouts of the plan: threads exchange elements for it, or it reads a
+/* Returns whether the block computes the tile together, in layouts of the plan: its threads exchange elements, or it reads a
  * register tile. */
 bool emit_has_layout(const struct emit *m, const struct expr *e);
-/* Returns whether a reduction to a scalar is done by the block. */
+/* Returns whether the block computes a reduction to a scalar together. */
 bool emit_is_reduced_by_block(const struct emit *m, const struct expr *e);
 
 /* --- emit_claim.c: of kernels without roles --- */
@@ -610,22 +605,22 @@ void emit_claim(struct emit *m, const struct stmt *s);
 
 /* --- emit_ticket.c: of kernels without roles --- */
 
-/* Returns whether blocks of the kernel wait for others, and so draw their numbers. */
+/* Returns whether blocks of the kernel wait for others, so that they draw their numbers. */
 bool emit_draws(const struct emit *m);
 /* Draws the block's number, if blocks do. */
 void emit_draw_block(struct emit *m);
-/* Finds block.x, block.y or block.z. Returns false if the number is not drawn. */
+/* Gives block.x, block.y or block.z. Returns false if blocks do not draw numbers. */
 bool emit_drawn_block(const struct emit *m, const struct expr *e, struct scalar *out);
 
 /* --- emit_array.c: of thread-level kernels --- */
 
-/* Returns the elements of an expression that each thread has for itself, row-major; of a scalar, one. */
+/* Returns the elements, row-major, of an expression that each thread has for itself; a scalar is one element. */
 struct scalar *emit_elements(struct emit *m, const struct expr *e);
 /* The same, broadcast to a type. */
 struct scalar *emit_elements_as(struct emit *m, const struct expr *e, const struct type *to);
 /* Emits an atomic of each element of its target. Returns the old values. */
 struct scalar *emit_atomic(struct emit *m, const struct expr *e);
-/* Emits the atomic of one element for the threads whose `inside` is true. Returns the old value if it is wanted, which is 0 in
+/* Emits the atomic of one element in threads whose `inside` is true. wanted: whether the old value is returned, which is 0 in
  * other threads. */
 struct scalar emit_atomic_at(struct emit *m, const struct expr *e, const struct scalar *index,
                              const struct scalar *values, struct scalar inside, bool wanted);
@@ -642,11 +637,11 @@ void emit_mbarrier_effect(struct emit *m, const struct stmt *s);
 /* Declares the mbarriers that the role waits for: their phases are variables. */
 void emit_phases(struct emit *m, const struct stmt *body);
 void emit_init_mbarriers(struct emit *m);
-/* Finds whether the blocks of a cluster order ordinary accesses by mbarriers. */
+/* Finds whether the blocks of a cluster use mbarriers to order ordinary accesses. */
 void emit_note_order(struct emit *m);
-/* Notes that a loop begins: an iteration begins with the state that the one before it left. */
+/* Notes that a loop begins: each iteration begins in the state that the one before it left. */
 void emit_note_iterations(struct emit *m, const struct stmt *loop);
-/* Returns true if the mbarrier counts warps, because a role arrives at it. */
+/* Returns whether the mbarrier counts warps, because a role arrives at it. */
 bool emit_counts_warps(const struct emit *m, const struct sym *s);
 
 /* --- emit_product.c --- */
@@ -658,44 +653,45 @@ void emit_find_sums(struct emit *m, struct stmt *body);
 
 /* --- emit_note.c: for `show --stage layout`, traces and explanations --- */
 
-/* Notes accesses of single elements, or of `count` neighbours together, which each thread does for itself. */
+/* Notes accesses of single elements, or of `count` neighbours together, that each thread makes for itself. */
 void emit_note_elements(struct emit *m, const struct expr *e, int count, bool store);
-/* Notes `vectors` accesses of `count` neighbours in each thread, which all threads do together. */
+/* Notes accesses that all threads make together: `vectors` of each thread, of `count` neighbours. */
 void emit_note_vectors(struct emit *m, const struct expr *e, int count, int64_t vectors,
                        bool store);
-/* Notes an atomic of a part: `count` instructions of each thread, with `elements` each. wanted: with the old values. */
+/* Notes an atomic of a part: `count` instructions of each thread, for `elements` elements each. wanted: they return old
+ * values. */
 void emit_note_atomics(struct emit *m, const struct expr *e, int elements, int64_t count,
                        bool wanted);
 /* Notes a copy in the background to a shared tile. */
 struct access;
 void emit_note_async(struct emit *m, const struct stmt *s, const struct access *how);
-/* The same for vectors of registers of the layout, and for an access that is not in the background. */
+/* The same for vectors of a layout's registers; the second function is for accesses that are not in the background. */
 struct layout;
 void emit_note_copy(struct emit *m, const struct stmt *s, const struct layout *regs, int vector);
 void emit_note_part(struct emit *m, const struct expr *e, const struct layout *regs, int vector,
                     bool store);
-/* Notes the values that hold a variable, unless others are noted. */
+/* Notes the values that hold a variable, unless values are noted already. */
 void emit_note_holder(struct emit *m, const struct variable *v, struct thread_value *const *values);
-/* Notes the last values of the variables that no others hold. */
+/* Notes the last values of the variables without noted values. */
 void emit_note_last_values(struct emit *m);
-/* Lists the registers of holders, after src/nvptx named them. */
+/* Lists the registers of the noted values, after src/nvptx has named them. */
 void emit_list_held(struct arena *a, const struct kernel *k, const struct thread_function *f,
                     struct lowered *out);
 /* Notes the layouts of all shared tiles of a kernel with roles. */
 void emit_note_shared(struct emit *m);
 /* Notes the layout of a register tile. blocks: of 64 rows, of a warpgroup. */
 void emit_note_tile(struct emit *m, const struct sym *s, int blocks);
-/* Notes the accesses that move a register tile of `blocks` blocks to a part of a shared tile, or from
- * it; e: the access. */
+/* Notes the accesses that move a register tile of `blocks` blocks between registers and a part of a shared tile. e: the
+ * access. */
 void emit_note_moved(struct emit *m, const struct expr *e, const struct shared_part *p, int blocks,
                      bool store);
-/* Notes the accesses that move elements of each thread to a view, or from it. width: elements of one access. */
+/* Notes the accesses that move elements of each thread between registers and a view. width: elements of one access. */
 void emit_note_global(struct emit *m, const struct expr *e, int width, int elements, bool store);
-/* Notes both sides of a tensor copy by boxes. */
+/* Notes the accesses of a tensor copy, which moves boxes: to global and to shared memory. */
 void emit_note_boxes(struct emit *m, const struct stmt *s, const struct shared_part *p, int rows,
                      int columns);
-/* Notes the reads of a factor by products. rows: of the factor, of one instruction; products:
- * instructions of a warpgroup; n: columns of the sums. */
+/* Notes the reads of a factor by products. rows: of the factor, for one instruction; products: instructions of a warpgroup; n:
+ * columns of the sums. */
 void emit_note_factor(struct emit *m, const struct expr *e, const struct shared_part *p, int rows,
                       int64_t products, int n);
 

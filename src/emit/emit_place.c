@@ -1,7 +1,6 @@
-/* Register tiles: which elements each thread has. Warps have 16 rows each. Four warps are a group, as wgmma has them;
- * a role whose warps are not a multiple of four is one group. Each group has some blocks of the tile's rows, one after the
- * other. Rows and columns are rounded up: elements beyond the tile's extents have any value, and are neither loaded nor
- * stored. */
+/* Register tiles: the elements that each thread has. Each warp has 16 rows. Four warps are a group, as wgmma needs them; a role
+ * whose warps are not a multiple of four is one group. Each group has some blocks of the tile's rows, one after the other. Rows
+ * and columns are rounded up: elements beyond the tile's extents have any value, and are neither loaded nor stored. */
 #include "emit/emit_own.h"
 
 enum { WARP_ROWS = 16, EACH_COLUMNS = 8, COLUMNS_OF_LANE = 4 };

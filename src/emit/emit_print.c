@@ -1,6 +1,7 @@
-/* print(): a row of text (tile/print_row.h), which a thread writes to memory and prints whole. A thread-level kernel prints a row in
- * each thread. For a tile of the block, all threads put the elements that are shown into scratch, and the first thread prints. A
- * label with conversions becomes a format of C's printf, which takes 32 values: a longer row is several. */
+/* print(): a row of text (tile/print_row.h). A thread writes the row to memory and prints it whole. A thread-level kernel
+ * prints a row in each thread. For a tile of the block, all threads put the elements that are shown into scratch, and the first
+ * thread prints. A label with conversions becomes a format of C's printf. A format takes 32 values, so a longer row becomes
+ * several. */
 #include "emit/emit_copy.h"
 #include "emit/emit_fragment.h"
 #include "nvptx/nvptx_print.h"
@@ -11,9 +12,9 @@ struct argument {
     const struct print_shown *shown;
     const struct scalar *elements; /* of the whole argument, row-major; NULL: it is a tile */
     struct fragment fragment;      /* of a tile-level kernel's tile */
-    struct scalar *turn;           /* of a thread-level kernel's tile: what is shown, in turn */
+    struct scalar *turn;           /* thread-level kernel: this thread's shown elements of a tile */
     struct scratch scratch;
-    int64_t first; /* of what is shown, in scratch */
+    int64_t first; /* place in scratch of the first element that is shown */
 };
 
 /* --- rows --- */
@@ -116,7 +117,7 @@ static void add_part(struct printer *p, const struct print_part *part, const str
         add_converted(p, part->piece, v);
 }
 
-/* start: the address of memory for the row */
+/* Prints a row. start: the address of memory for it. */
 static void print_row(struct emit *m, const struct print_row *row, const struct argument *args,
                       struct thread_operand start)
 {
@@ -223,7 +224,7 @@ static void put_fragment(struct emit *m, const struct argument *a)
     }
 }
 
-/* Elements that are shown are dealt in turn: a thread has that of its number, the one a block's threads later … */
+/* Returns how many of the elements that are shown a thread has: thread i has the elements i, i + threads, i + 2 threads … */
 static int64_t turns(const struct emit *m, const struct print_shown *s)
 {
     const int64_t threads = kernel_block_threads(m->kernel);
@@ -265,7 +266,7 @@ static void put_in_turn(struct emit *m, const struct argument *a)
     }
 }
 
-/* Returns elements of scratch, in whole vectors. */
+/* Returns the number of elements, rounded up to whole vectors. */
 static int64_t in_vectors(enum dtype t, int64_t elements)
 {
     enum { VECTOR_BYTES = 16 };
@@ -273,7 +274,8 @@ static int64_t in_vectors(enum dtype t, int64_t elements)
     return (elements + each - 1) / each * each;
 }
 
-/* Finds where tiles of the type are in its scratch. `more`: elements after them. Returns their number before these. */
+/* Gives the tiles of a type their places in the scratch of that type. more: elements after them. Returns the number of elements
+ * before these. */
 static int64_t place_type(struct emit *m, struct argument *args, int count, enum dtype t,
                           int64_t more, struct scratch *scratch)
 {

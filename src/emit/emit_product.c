@@ -1,6 +1,6 @@
-/* Products of warpgroups: wgmma. Each warpgroup has some blocks of 64 rows of the sums; the product of one block is one
- * group of instructions, one for each 32 bytes of k. Units keep about 14 bits of sums of 8-bit floats, so these are promoted:
- * each group takes a part of k, and its sums are added to others of all bits. */
+/* Products of warpgroups: wgmma. Each warpgroup has some blocks of 64 rows of the sums; the product of one block is one group
+ * of instructions, one for each 32 bytes of k. Units keep about 14 bits of sums of 8-bit floats, so these are promoted: each
+ * group takes a part of k, and its sums are added to others of all bits. */
 #include "emit/emit_own.h"
 #include "target/targets.h"
 
@@ -55,8 +55,8 @@ struct factor {
     bool in_registers;
 };
 
-/* The descriptor of a factor that begins `row` (u32) rows of its matrix after its part: if it is read across, whole
- * panels further. */
+/* Returns the descriptor of a factor that begins `row` (a u32) rows of its matrix after its part. If the factor is read across,
+ * the row moves it by whole panels. */
 static struct scalar descriptor(struct emit *m, const struct shared_part *p, bool across,
                                 struct scalar row)
 {
@@ -83,7 +83,7 @@ static struct scalar descriptor(struct emit *m, const struct shared_part *p, boo
                              emit_constant(DT_U64, matrix * size / DESCRIPTOR_UNIT)));
 }
 
-/* Returns the number that is added to a descriptor for step `step` of k. */
+/* Returns the number that step `step` of k adds to a descriptor. */
 static int64_t step_of(const struct shared_part *p, bool across, int step)
 {
     int64_t size = (int64_t)dtype_size(p->sym->type.dtype);
@@ -190,7 +190,8 @@ struct steps {
     int first, end;
 };
 
-/* Emits the product of one block over some steps. `adds`: whether the sums count, a bool. Returns the sums in flight. */
+/* Emits the product of one block over some steps. adds: whether the sums before it count, a bool. Returns the sums in
+ * flight. */
 static struct thread_value *block_product(struct emit *m, const struct product *p, int block,
                                           struct steps over, struct thread_operand sums,
                                           struct thread_operand adds)
@@ -228,7 +229,7 @@ static struct thread_value *block_product(struct emit *m, const struct product *
     return THREAD_ADD_OP(&m->b, THREAD_PRODUCT_COMMIT, p->unit->sum, DT_NONE, sums);
 }
 
-/* Adds to the sums in the unit. */
+/* Adds a product to the sums, all of it by the unit. */
 static void add_in_unit(struct emit *m, const struct product *p, struct variable *v)
 {
     const struct steps all = {0, p->steps};
@@ -243,8 +244,8 @@ static void add_in_unit(struct emit *m, const struct product *p, struct variable
     v->factors |= p->left.in_registers;
 }
 
-/* Adds the unit's sums over some steps to the tile, which has all bits: begins the products of all blocks, then adds
- * each as soon as it is complete. */
+/* Adds the unit's sums over some steps to the tile, which keeps all bits. Begins the products of all blocks, then adds each one
+ * as soon as it is complete. */
 static void add_promoted(struct emit *m, const struct product *p, struct steps over,
                          struct tile *sums, int blocks)
 {
@@ -265,7 +266,8 @@ static void add_promoted(struct emit *m, const struct product *p, struct steps o
     }
 }
 
-/* The last wait of each part lets no product be under way, so dot_wait has none of these to wait for. */
+/* Adds a product part by part, each part promoted. The last wait of a part leaves no product under way, so dot_wait does not
+ * wait for these. */
 static void add_in_parts(struct emit *m, const struct product *p, struct variable *v)
 {
     int each = promoted_after(p->s) / p->unit->k, blocks = v->count - v->sums;
@@ -294,7 +296,7 @@ static void note_factors(struct emit *m, const struct product *p, const struct e
     emit_note_factor(m, right, &p->right.part, n, products, n);
 }
 
-/* Checks that warpgroups have equally many blocks of 64 rows of the sums. */
+/* Checks that all warpgroups have the same number of blocks of 64 rows of the sums. */
 static bool sums_fit(struct emit *m, const struct stmt *s)
 {
     const struct type *t = &s->target->type;
@@ -332,9 +334,9 @@ void emit_product(struct emit *m, const struct stmt *s)
         add_in_unit(m, &p, v);
 }
 
-/* Sums to which a later product adds stay in flight, but their earlier products' factors are free after the wait. In loops
- * and branches the latest products may be other ones than those before here: the wait is for all unless each has equally
- * many groups. It leaves at most the groups that every run has begun since the sums got their registers. */
+/* Emits dot_wait. Sums to which a later product adds stay in flight; the factors of their earlier products are free after the
+ * wait. After loops and branches, it is not known which products are the latest. So the wait is for all products, unless all
+ * have the same number of groups. It leaves at most the groups that every run has begun since the sums got their registers. */
 void emit_product_wait(struct emit *m, int64_t most)
 {
     enum { MOST_OPEN = 7 };

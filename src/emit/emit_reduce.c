@@ -1,6 +1,6 @@
-/* Reductions. A thread combines what it has of a row or a column; then lanes of a warp exchange by shuffles: the four of a
- * quad have a row, those of equal numbers in their quads a column. Columns go on over the warps of the role, through shared
- * memory. Elements beyond the tile's extents become the neutral element first. */
+/* Reductions. A thread combines its elements of a row or of a column. Then the lanes of a warp exchange by shuffles: the four
+ * lanes of a quad share a row, and lanes with the same number in their quads share a column. Columns are then combined over the
+ * warps of the role, through shared memory. Elements beyond the tile's extents become the neutral element first. */
 #include "emit/emit_own.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static enum dtype computed_in(const struct expr *e)
     return dtype_table[t].bits >= 32 ? t : dtype_is_signed(t) ? DT_I32 : DT_U32;
 }
 
-/* A number and a NaN give the number, so NaN is neutral for the largest and for the least. */
+/* Returns the neutral element. For the largest and the least float it is NaN, because a number and a NaN give the number. */
 static struct thread_operand neutral(const struct reduction *r)
 {
     bool is_float = dtype_is_float(r->t), is_signed = dtype_is_signed(r->t);
@@ -61,7 +61,7 @@ static struct thread_operand fold(struct emit *m, const struct reduction *r,
     return thread_use(THREAD_ADD_OP(&m->b, opcode(r->op, true), r->t, DT_NONE, v));
 }
 
-/* Combines values of lanes whose numbers differ in bits from `first` to `last`. */
+/* Combines the values of lanes whose numbers differ only in the bits from `first` to `last`. */
 static struct thread_operand over_lanes(struct emit *m, const struct reduction *r,
                                         struct thread_operand v, int first, int last)
 {

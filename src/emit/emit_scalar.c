@@ -1,5 +1,5 @@
-/* Scalar expressions. Arithmetic wraps as the language says; `&&`, `||` and `?:` are evaluated
- * whole, unless a part that may be left out reads memory. */
+/* Scalar expressions. Arithmetic wraps as the language says. All operands of `&&`, `||` and `?:` are evaluated, unless an
+ * operand that the program may skip reads memory. */
 #include "emit/emit_own.h"
 #include "nvptx/nvptx_scalars.h"
 
@@ -168,7 +168,7 @@ static bool is_opposed(const struct thread_operation *op)
     return op && opposite(op->op) != THREAD_OPS && !dtype_is_float(op->types[0]);
 }
 
-/* A comparison of integers is made the other way round. */
+/* Negates a bool. A comparison of integers becomes the opposite comparison. */
 struct scalar emit_not(struct emit *m, struct scalar v)
 {
     const struct thread_operation *from = thread_definition(&m->b, &v.o);
@@ -193,7 +193,7 @@ struct scalar emit_not(struct emit *m, struct scalar v)
 
 /* --- operations of the language --- */
 
-/* Calls have the same names in thread IR. */
+/* Returns the operation of thread IR for an operation of the language. Functions have the same name in both. */
 static enum thread_opcode opcode_of(enum op op)
 {
     static const enum thread_opcode infix[OP_COUNT] = {
@@ -249,7 +249,8 @@ static bool reads_memory(const struct expr *e)
     return reads;
 }
 
-/* Evaluates one of two values alone, since the other one may read outside a view. NULL: a bool, true of `yes`. */
+/* Emits a branch that evaluates only one of two expressions, because the other one may read outside of a view. An expression
+ * that is NULL is a bool: true for `yes`, false for `no`. */
 static struct scalar branch(struct emit *m, struct scalar c, const struct expr *yes,
                             const struct expr *no, enum dtype t)
 {
@@ -357,7 +358,7 @@ struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct sc
     return (struct scalar){result, e->type.dtype};
 }
 
-/* bits and philox, whose operands have types of their own. */
+/* Emits bits or philox, whose operands have types of their own. */
 static struct scalar typed(struct emit *m, const struct expr *e, const struct scalar *args)
 {
     const bool random = e->op == OP_PHILOX;
@@ -436,7 +437,7 @@ const char *emit_way_out(enum op op)
     }
 }
 
-/* Returns whether a comparison of integers, or the place of the block, is the same in every run; *out: that. */
+/* Returns whether a comparison of integers, or an index of the block, has the same value in every run. *out: that value. */
 static bool is_certain(struct emit *m, const struct expr *e, struct scalar *out)
 {
     const bool compares = e->op >= OP_LT && e->op <= OP_NE &&

@@ -15,7 +15,7 @@ static struct scalar argument(struct emit *m, const struct index_loop *l, struct
     return (struct scalar){emit_loop_argument(m, &l->loop, first.o, type), first.dtype};
 }
 
-/* carried: its value in the first iteration; NULL: there is none. */
+/* Begins the loop. carried: the carried value in the first iteration; NULL: none is carried. */
 static struct index_loop begin(struct emit *m, struct scalar first, int64_t end,
                                const struct scalar *carried)
 {

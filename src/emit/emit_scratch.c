@@ -2,7 +2,7 @@
  * that it exchanges, and each replica its own elements of it. */
 #include "emit/emit_own.h"
 
-/* at: byte at which it begins; 0 in a kernel with roles, whose scratch is placed last */
+/* Finds scratch. at: the byte at which it begins; 0 in a kernel with roles, whose scratch gets its place at the end. */
 static struct scratch_object *find(const struct emit *m, enum dtype t, int slot, uint32_t at)
 {
     for (size_t i = 0; i < m->scratch.count; i++) {
@@ -66,7 +66,7 @@ struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int slot, int64_t
     return s;
 }
 
-/* Elements of the replicas take turns, since no replica knows yet how many there are. */
+/* Returns element `index`. Elements of the replicas alternate, because the number of elements is not known before the end. */
 struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index)
 {
     struct scalar each = emit_by(m, THREAD_MUL, index, s->replicas);
@@ -74,7 +74,7 @@ struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, s
     return thread_element(s->object, each.o, 0);
 }
 
-/* Lets the arrays lie on those before them. */
+/* Marks the arrays that lie on arrays before them. */
 static void overlay(struct thread_function *f)
 {
     for (size_t i = 0; i < f->objects.count; i++)
@@ -111,7 +111,7 @@ static void store_if(struct emit *m, struct scalar predicate, enum dtype t,
 
 /* --- whole tiles --- */
 
-/* Is index - start below the extent? *index becomes the difference. */
+/* Returns whether index - start is below the extent. *index becomes the difference. */
 static struct scalar narrow(struct emit *m, struct scalar *index, int64_t start, int64_t extent,
                             int64_t all)
 {

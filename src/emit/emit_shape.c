@@ -1,5 +1,6 @@
-/* Operations that move elements of a register tile: each thread stores what it has of the tile to shared memory, and then
- * loads what it has of the result. A part of a tile that begins at the thread's own elements needs no exchange. */
+/* Operations that move elements of a register tile between threads. Each thread stores its elements of the tile to shared
+ * memory, and then loads its elements of the result. A part of a tile that begins at the thread's own elements needs no
+ * exchange. */
 #include "emit/emit_own.h"
 
 static int64_t extent_of(const struct type *t, int from_last)
@@ -30,7 +31,7 @@ static bool find_start(struct emit *m, const struct expr *e, int64_t start[2])
     return true;
 }
 
-/* Gives the part if each thread has all of its elements of it. Returns false if it does not. */
+/* Gives the part if each thread already has all elements that it needs. Returns false otherwise. */
 static bool own_part(struct emit *m, const struct expr *e, const struct tile *from,
                      const int64_t start[2], struct tile *out)
 {
@@ -59,8 +60,8 @@ static bool own_part(struct emit *m, const struct expr *e, const struct tile *fr
 
 /* --- exchanges --- */
 
-/* Returns the place in scratch of the source of the result's element at `at`. apart: elements from one row of the source to
- * the next. */
+/* Returns the place in scratch from which the result's element at `at` comes. apart: elements from one row of the source to the
+ * next. */
 static struct scalar source_of(struct emit *m, const struct expr *e, const struct type *from,
                                int64_t apart, struct held at)
 {

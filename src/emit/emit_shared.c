@@ -1,6 +1,5 @@
-/* Shared tiles. The last two axes are a matrix; axes before them count matrices. A swizzled matrix lies in panels of 128
- * bytes a row, one after the other; in each row the pieces of 16 bytes are exchanged: piece p of row r is at
- * p ^ (r % 8). */
+/* Shared tiles. The last two axes are a matrix; axes before them count matrices. A swizzled matrix lies in panels of 128 bytes
+ * a row, one after the other; in each row the pieces of 16 bytes are exchanged: piece p of row r is at p ^ (r % 8). */
 #include "emit/emit_own.h"
 
 enum { MOST_LOADS = 128 };
@@ -10,7 +9,8 @@ static int size_of(const struct sym *s)
     return (int)dtype_size(s->type.dtype);
 }
 
-/* Copies exchange pieces by their addresses. So each panel begins at row 0 of an exchange, a multiple of 1024 bytes. */
+/* Returns whether the tile is swizzled. The copy engine exchanges pieces by their addresses, so each panel must begin at a
+ * multiple of 1024 bytes. */
 bool emit_is_swizzled(const struct sym *s)
 {
     const struct type *t = &s->type;
@@ -20,7 +20,7 @@ bool emit_is_swizzled(const struct sym *s)
     return rows % EMIT_SWIZZLED_ROWS == 0 || type_elements(t) * size_of(s) == rows * EMIT_PANEL;
 }
 
-/* Returns whether the rows of a slice that begins at a scalar are rows of the tile, and begin where the swizzle repeats. */
+/* Returns whether a slice that begins at a scalar lies within the tile, and begins at a row where the swizzle repeats. */
 static bool is_further(struct emit *m, const struct expr *e, int axis)
 {
     const struct facts f = emit_facts_of(m, e->index[axis].value);
@@ -45,7 +45,7 @@ static bool part_further(struct emit *m, const struct expr *e, int axis, int *ex
     return false;
 }
 
-/* The start and the extent of an axis of a part. */
+/* Finds the start and the extent of an axis of a part. */
 static bool part_of_axis(struct emit *m, const struct expr *e, int axis, int *start, int *extent,
                          struct scalar *further)
 {
@@ -71,7 +71,7 @@ static bool part_of_axis(struct emit *m, const struct expr *e, int axis, int *st
     return false;
 }
 
-/* The number of the matrix. */
+/* Finds the number of the matrix. */
 static bool find_stage(struct emit *m, const struct expr *e, int axes, struct scalar *stage)
 {
     *stage = emit_constant(DT_U32, 0);
@@ -126,11 +126,11 @@ bool emit_shared_part(struct emit *m, const struct expr *e, struct shared_part *
 
 /* --- loads and stores --- */
 
-/* Element (row, column) of the part: row a scalar, u32; column = column_of(lane) + a constant, and `piece` the piece of
- * 16 bytes that it lies in, without the constant. */
+/* The row of an element of the part; in_row finds the place of the element. Its column is a number that depends on the lane,
+ * plus a constant; `piece` is the piece of 16 bytes in which the former lies. */
 struct at {
     const struct shared_part *part;
-    struct scalar row_start; /* element of the row in its first panel */
+    struct scalar row_start; /* place of the row's first element in the first panel */
     struct scalar turned;    /* row % 8 */
 };
 
@@ -144,7 +144,7 @@ static struct at at_row(struct emit *m, const struct shared_part *p, struct scal
     return at;
 }
 
-/* The constant part of the place: of the part's own start, and of a panel. */
+/* Returns the constant part of a place: the start of the part, and that of the column's panel. */
 static int64_t panel_start(const struct shared_part *p, int column)
 {
     int whole = p->column + column;
@@ -152,7 +152,7 @@ static int64_t panel_start(const struct shared_part *p, int column)
            (p->swizzled ? (int64_t)(whole / p->panel) * p->rows * p->panel : (int64_t)whole);
 }
 
-/* The element `within` of piece `piece` + `more` (of the panel), where `more` is a constant multiple of 2. */
+/* Returns the place of element `within` of piece `piece` + `more` of the panel. more: a constant multiple of 2. */
 static struct scalar in_row(struct emit *m, const struct at *at, struct scalar piece, int more,
                             struct scalar within)
 {
@@ -164,8 +164,8 @@ static struct scalar in_row(struct emit *m, const struct at *at, struct scalar p
     return emit_op2(m, THREAD_ADD, DT_U32, place, within);
 }
 
-/* Matrices of 8 x 8 elements of 16 bits, four at a time: rows 0 to 7 and 8 to 15 of 8 columns, then of the next 8. A lane
- * has the address of row lane % 16, and of the first or the second 8 columns. */
+/* Returns the address for four matrices of 8 x 8 elements of 16 bits: rows 0 to 7 and rows 8 to 15 of eight columns, then of
+ * the next eight. Each lane has the address of row lane % 16, in the first or the second eight columns. */
 static struct thread_operand matrices_at(struct emit *m, const struct shared_part *p, int block,
                                          int blocks, int columns)
 {
@@ -207,7 +207,7 @@ static struct thread_operand load_halves(struct emit *m, const struct shared_par
     return emit_join(m, t->dtype, all, count);
 }
 
-/* Two neighbouring elements of the thread's columns 8 i and 8 i + 1. */
+/* Returns the element at which two neighbours begin, in the thread's columns 8 i and 8 i + 1. */
 static struct thread_operand pair_at(struct emit *m, const struct shared_part *p, int block,
                                      int blocks, int below, int columns)
 {
@@ -293,7 +293,7 @@ static bool is_inside(const struct shared_place *a, int axis, int64_t extent)
     return o->kind == THREAD_INTEGER && o->integer >= 0 && o->integer + x->extent <= extent;
 }
 
-/* The place of element (row, column) of a matrix, in elements. */
+/* Returns the place of element (row, column) of a matrix, in elements. */
 static struct scalar in_matrix(struct emit *m, const struct sym *s, struct scalar row,
                                struct scalar column)
 {
@@ -311,7 +311,8 @@ static struct scalar in_matrix(struct emit *m, const struct sym *s, struct scala
                     emit_op2(m, THREAD_XOR, DT_U32, in_panel, turned));
 }
 
-/* Element (row, column) of the access's tile. *inside: it is one of the shared tile. */
+/* Returns the place of element (row, column) of the access's tile. *inside becomes false if the shared tile does not have
+ * it. */
 static struct scalar place_of(struct emit *m, const struct shared_place *a, struct scalar row,
                               struct scalar column, struct scalar *inside)
 {
@@ -343,7 +344,7 @@ struct thread_operand emit_shared_held(struct emit *m, const struct shared_place
     return thread_element(a->object, place_of(m, a, at.row, at.column, inside).o, 0);
 }
 
-/* Loads an element of a peer's tile. Threads without a real one load the first, and keep `otherwise`. */
+/* Loads an element of a peer's tile. A thread whose element is not real loads the first one, and keeps `otherwise`. */
 static struct thread_operand load_of_peer(struct emit *m, const struct shared_place *a,
                                           struct scalar place, struct scalar inside,
                                           struct scalar otherwise)
@@ -404,8 +405,8 @@ static void store_element(struct emit *m, const struct shared_place *a, struct h
 
 /* --- all of some matrices with one value --- */
 
-/* Returns the elements of an access that covers its last axes wholly; 0: it does not. *first: the number of the
- * access among equal ones. */
+/* Returns the number of elements of an access that covers its last axes wholly; 0: it does not. *first: the number of this part
+ * among the parts of equal size. */
 static int64_t covered(struct emit *m, const struct expr *e, struct scalar *first)
 {
     const struct type *t = &e->sym->type;
@@ -427,7 +428,7 @@ static int64_t covered(struct emit *m, const struct expr *e, struct scalar *firs
     return elements;
 }
 
-/* Gives `count` elements of an array one value. The threads store pieces of 16 bytes in turn. */
+/* Gives `count` elements of an array one value. Threads take pieces of 16 bytes in turn. */
 static void fill(struct emit *m, const struct thread_object *object, struct scalar first,
                  int64_t count, struct thread_operand v)
 {
@@ -462,7 +463,7 @@ static void fill(struct emit *m, const struct thread_object *object, struct scal
 
 /* --- any access --- */
 
-/* Returns true if one instruction moves several elements of the part, which is then described. */
+/* Returns true if one instruction moves several elements of the part. *p then describes the part. */
 static bool moves_together(struct emit *m, const struct expr *e, struct shared_part *p)
 {
     const struct type *t = &e->type;
@@ -576,7 +577,7 @@ struct scalar emit_shared_element(struct emit *m, const struct expr *e)
     return emit_shared_find(m, e, &a) ? emit_shared_read(m, &a, only) : none;
 }
 
-/* Once for the role: by its one thread. */
+/* Stores one element, once for the role: by its one thread. */
 void emit_shared_store_element(struct emit *m, const struct expr *target, struct scalar value)
 {
     struct shared_place a;

@@ -42,9 +42,9 @@ struct uncertain {
     size_t at; /* of the first operation */
 };
 
-/* Emits a barrier if a statement uses a part of a view that one before it used, and threads have not the same elements both
- * times: those of equal rows or columns are stored by one of the threads that hold them. In which layout a tile of a kernel
- * without roles is used is known after the statement. Returns true if it decides. */
+/* Emits a barrier if a statement uses a part of a view that an earlier one used, and a thread does not have the same elements
+ * both times. Elements of equal rows or columns are stored by one of the threads that hold them. In a kernel without roles, the
+ * layout of a tile is known only after the statement. Returns true if the barrier depends on that layout. */
 static bool sync_earlier(struct emit *m, const struct stmt *s, struct uncertain *u)
 {
     bool differ = false;
@@ -62,8 +62,8 @@ static bool sync_earlier(struct emit *m, const struct stmt *s, struct uncertain 
     return !differ && m->fragments && s->earlier && !m->place.one_thread;
 }
 
-/* Emits a barrier before a statement whose layouts are not those of the uses before it. It does not count for what the statement
- * itself has used. */
+/* Emits a barrier before a statement whose layouts differ from those of the earlier uses. The barrier orders nothing that the
+ * statement itself has used. */
 static void sync_before(struct emit *m, const struct stmt *s, const struct uncertain *u)
 {
     const bool touched = m->place.touched;

@@ -95,11 +95,11 @@ static void note_uses(void *user, struct stmt *s)
 }
 
 /* Finds whether arrivals at mbarriers of peers release to the cluster, and waits acquire from it. Such an arrival waits until
- * all writes of its thread can be seen by the whole GPU, and such a wait empties the L1 cache. A kernel needs that only if
- * its blocks access the same memory by ordinary accesses: a peer's shared memory, tiles that a peer's copies fill, or
- * global memory that is read and may be written. (Writes of two blocks to one element race in any case: docs/language.md,
- * "Synchronisation".) In all other kernels, a peer's copies can only overwrite what products and copies have read or
- * written, and these have ended when a thread has waited for them. Then the arrival releases to its own block. */
+ * all writes of its thread can be seen by the whole GPU, and such a wait empties the L1 cache. A kernel needs that only if its
+ * blocks access the same memory by ordinary accesses: a peer's shared memory, tiles that a peer's copies fill, or global memory
+ * that is read and may be written. (Writes of two blocks to one element race in any case: docs/language.md, "Synchronisation".)
+ * In all other kernels, a peer's copies can only overwrite what products and copies have read or written, and these have ended
+ * when a thread has waited for them. Then the arrival releases to its own block. */
 void emit_note_order(struct emit *m)
 {
     const struct kernel *k = m->kernel;
@@ -135,7 +135,7 @@ void emit_phases(struct emit *m, const struct stmt *body)
     stmt_walk((struct stmt *)body, declare_phase, m);
 }
 
-/* Takes the parity of the role's next phase, and turns it. */
+/* Returns the parity of the phase for which the role waits next, and flips it. */
 static struct scalar next_parity(struct emit *m, const struct expr *barrier,
                                  struct thread_operand element)
 {
@@ -157,7 +157,8 @@ static struct scalar next_parity(struct emit *m, const struct expr *barrier,
     return parity;
 }
 
-/* The phase that a `ready` mbarrier has at first is phase 0 of the language; hardware begins to count after it. */
+/* Returns the parity of a phase that the program states. Phase 0 of the language is the one that a `ready` mbarrier has
+ * completed at first; the hardware counts from the phase after it. */
 static struct scalar given_parity(struct emit *m, const struct expr *e)
 {
     struct scalar parity = emit_as(m, emit_scalar(m, e->args[1]), DT_U32);
@@ -181,7 +182,7 @@ static struct thread_region *open_one_thread(struct emit *m)
     return m->place.one_thread ? m->b.region : emit_open_if(m, emit_elected(m));
 }
 
-/* Do threads themselves, and not the copy engine or a product, use shared memory in these statements? */
+/* Returns whether threads themselves access shared memory in the expression, and not the copy engine or a product. */
 static bool touches(const struct expr *e)
 {
     bool found = e && e->op == OP_ACCESS && e->sym->storage == ST_SHARED;
@@ -199,8 +200,8 @@ static bool touches_in(const struct stmt *s)
     return s->kind == STMT_ASSIGN && !s->in_background && (touches(s->target) || touches(s->value));
 }
 
-/* Follows statements: `touched` is whether threads have used shared memory since their last barrier. A barrier within a
- * branch or a loop does not count. */
+/* Returns whether threads have used shared memory since their last barrier, after these statements. touched: the same before
+ * them. A barrier within a branch or a loop does not count. */
 static bool touched_after(const struct stmt *first, bool touched)
 {
     for (const struct stmt *s = first; s; s = s->next) {
@@ -218,8 +219,8 @@ void emit_note_iterations(struct emit *m, const struct stmt *loop)
     m->place.touched |= touched_after(loop->body, m->place.touched);
 }
 
-/* Lets the threads that an arrival is for finish with shared memory. The lanes of a warp arrive as one; a role of less than
- * a warpgroup does. */
+/* Makes all threads for which an arrival counts finish with shared memory first. In a role of whole warpgroups, each warp
+ * arrives for its lanes; in other roles, one thread arrives for all. */
 static void finish_before_arrival(struct emit *m)
 {
     if (!m->place.touched)
@@ -303,7 +304,8 @@ void emit_mbarrier_effect(struct emit *m, const struct stmt *s)
 
 enum { MOST_BOX = 256 };
 
-/* The boxes of a copy: of the view's axes, those that the part has in shared memory, and the others one element long. */
+/* The boxes of a copy. A box extends along the axes of the view that the part has in shared memory, and is one element long
+ * along the others. */
 struct boxes {
     const struct expr *view;
     struct shared_part shared;
@@ -408,7 +410,7 @@ static bool box_fits(struct emit *m, const struct boxes *b, struct loc loc)
     return false;
 }
 
-/* Does each box begin at a multiple of 128 bytes of shared memory, whichever stage it is in? */
+/* Returns whether each box begins at a multiple of 128 bytes of shared memory, in every stage. */
 static bool boxes_align(struct emit *m, const struct boxes *b, struct loc loc)
 {
     const struct shared_part *p = &b->shared;
@@ -446,7 +448,7 @@ static bool begins_aligned(struct emit *m, const struct boxes *b)
     return false;
 }
 
-/* Returns the largest number of rows of a box that divides all. */
+/* Returns the largest number of rows that a box may have and that divides all rows. */
 static int rows_of_box(int rows)
 {
     int boxes = (rows + MOST_BOX - 1) / MOST_BOX;

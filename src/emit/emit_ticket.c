@@ -1,7 +1,8 @@
-/* Numbers of blocks that wait for others: by locks.
+/* Numbers of blocks that wait for other blocks, by locks.
  *
- * Such a block must not be started before those that it waits for. So the blocks number themselves in the order in which they
- * start: the first thread draws, all threads read. The last draw makes the counter 0 again, for the next launch. */
+ * A block must not start before those for which it waits. So the blocks number themselves in the order in which they start: the
+ * first thread of a block draws the number, and all its threads read it. The last draw makes the counter 0 again, for the next
+ * launch. */
 #include "emit/emit_own.h"
 
 static void note_lock(void *user, struct stmt *s)
@@ -26,7 +27,7 @@ static struct scalar grid_extent(struct emit *m, int axis)
     return emit_place(m, (enum thread_opcode)((int)THREAD_NCTAID_X + axis));
 }
 
-/* Returns the number that the first thread draws, in all threads. */
+/* Returns, in all threads, the number that the first thread draws. */
 static struct scalar draw(struct emit *m)
 {
     struct scalar blocks = grid_extent(m, 0);

@@ -1,6 +1,6 @@
-/* Register tiles. An operation on tiles of one form is one on their groups. Where a whole tile meets a column or a row,
- * each group is taken apart into four strands: elements 0, 1, 2 and 3 of each four, so that a strand has one row, and
- * the even or the odd columns. */
+/* Register tiles. An operation on tiles of one form is an operation on their groups. If a whole tile meets a column or a row,
+ * each group is taken apart into four strands, elements 0, 1, 2 and 3 of each four: a strand has a single row, and either the
+ * even or the odd columns. */
 #include "emit/emit_own.h"
 
 #include <math.h>
@@ -61,22 +61,22 @@ static struct thread_operand join_all(struct emit *m, enum dtype t,
     return thread_use(thread_add_counted(&m->b, THREAD_JOIN, t, DT_NONE, 0, joined, (size_t)parts));
 }
 
-/* The elements of a group, which were taken out in a region. */
+/* The elements that a region has taken out of a group. */
 struct apart {
     const struct thread_region *region;
-    size_t at; /* the place of the first one's operation, if the region was not cut since */
+    size_t at; /* index of the operation that took the first one, unless the region was cut since */
     int count;
     struct thread_operand *elements;
 };
 
-/* Returns the operation that took one element out of a group; NULL: none did. */
+/* Returns the operation that took this element out of a group; NULL: it is none. */
 static const struct thread_operation *taken_of(const struct emit *m, const struct thread_operand *o)
 {
     const struct thread_operation *by = thread_definition(&m->b, o);
     return by && by->op == THREAD_PART && o->value->type.count == 1 ? by : NULL;
 }
 
-/* Neighbours that were taken out of one group are a part of it. */
+/* Joins values. Neighbours that were taken out of one group become a part of that group. */
 struct thread_operand emit_join(struct emit *m, enum dtype t, const struct thread_operand *values,
                                 int count)
 {
@@ -101,7 +101,7 @@ struct thread_operand emit_join(struct emit *m, enum dtype t, const struct threa
     return join_all(m, t, pieces, all);
 }
 
-/* A group of `count` equal elements. */
+/* Returns a group of `count` equal elements. */
 struct thread_operand emit_splat(struct emit *m, enum dtype t, struct thread_operand v, int count)
 {
     enum { MOST = 256 };
@@ -116,7 +116,7 @@ struct thread_operand emit_splat(struct emit *m, enum dtype t, struct thread_ope
     return emit_join(m, t, all, count);
 }
 
-/* Gives the elements if the group was taken apart before in this region. */
+/* Gives the elements if this region has taken the group apart before. */
 static bool is_apart(const struct emit *m, const struct apart *p, struct scalar *v, int count)
 {
     const struct thread_region *r = m->b.region;
@@ -130,7 +130,7 @@ static bool is_apart(const struct emit *m, const struct apart *p, struct scalar 
     return true;
 }
 
-/* Takes a group apart that was joined of values. */
+/* Takes apart a group that was joined of values: into these values. */
 static void take_joined(struct emit *m, struct scalar *v, const struct thread_operation *join)
 {
     const enum dtype t = v->dtype;
@@ -169,7 +169,7 @@ void emit_take_apart(struct emit *m, struct scalar *v, int count)
     }
 }
 
-/* Strand `i` of block `block` of a tile that is used as one of `columns` columns. */
+/* Returns strand i of a block of a tile that is used as a tile of `columns` columns. */
 struct thread_operand emit_strand(struct emit *m, const struct tile *t, int block, int i,
                                   int columns)
 {
@@ -204,7 +204,7 @@ struct tile emit_tile_cast(struct emit *m, struct tile t, enum dtype to)
     return t;
 }
 
-/* The tile in the form of another one, whose elements it is repeated for. */
+/* Repeats the elements of a tile for the form of another one. */
 static struct tile spread(struct emit *m, const struct tile *from, enum tile_form form, int blocks,
                           int columns)
 {
@@ -287,7 +287,7 @@ static struct tile as_amounts(struct emit *m, struct tile t)
     return t;
 }
 
-/* The operation of e on tiles of `columns` columns, those of e's type or a piece of them. */
+/* Emits the operation of e on tiles of `columns` columns: those of e's type, or a piece of them. */
 static struct tile operate(struct emit *m, const struct expr *e, struct tile *args, int columns)
 {
     struct tile out = like(&e->type, 1);
@@ -339,8 +339,8 @@ static int operations_of(const struct expr *e)
     return is_inner(e) ? sum : 0;
 }
 
-/* A long expression is computed a piece of the columns at a time: a whole tile of each value in
- * between would not fit into the registers. Its leaves are computed before, once, in order. */
+/* A long expression is computed for a few columns at a time, because whole tiles of all intermediate values would not fit into
+ * the registers. Its leaves are computed before, once and in order. */
 enum { LONG = 6, PIECE_COLUMNS = 16 };
 
 struct pieces {
@@ -420,8 +420,6 @@ static struct tile elementwise(struct emit *m, const struct expr *e)
     return m->failed ? no_tile : operate(m, e, args, emit_columns(&e->type));
 }
 
-/* An element of a table, or of each element of a group of indices: compares the index with each place, since registers have no
- * indices. */
 static struct thread_operand constant_of(const struct literal *l)
 {
     return l->is_float ? thread_real(l->f) : thread_integer(l->i);
@@ -442,8 +440,8 @@ static const struct thread_object *table_of(struct emit *m, const struct sym *s)
     return o;
 }
 
-/* Loads an element of a table. An index outside becomes the nearest one inside, so that a look-up may be computed where its value is
- * not wanted. */
+/* Loads an element of a table. An index outside becomes the nearest one inside, so that a look-up may also be computed where
+ * its value is not used. */
 static struct scalar load_from_table(struct emit *m, const struct expr *e, struct scalar index)
 {
     const enum dtype t = e->sym->type.dtype;
@@ -463,6 +461,7 @@ static struct scalar load_from_table(struct emit *m, const struct expr *e, struc
         t};
 }
 
+/* Emits an element of a table. A kernel with roles compares the index with each place, because registers have no indices. */
 struct scalar emit_lookup_of(struct emit *m, const struct expr *e, struct scalar index)
 {
     enum { MOST = 64 };
@@ -499,7 +498,7 @@ struct tile emit_lookup(struct emit *m, const struct expr *e)
     return out;
 }
 
-/* bits and philox, whose operands have types of their own. */
+/* Emits bits or philox, whose operands have types of their own. */
 struct tile emit_typed(struct emit *m, const struct expr *e)
 {
     bool random = e->op == OP_PHILOX;

@@ -1,5 +1,6 @@
-/* How often the body of a loop is repeated in a kernel without roles. Small innermost loops of thread-level kernels are repeated
- * without being asked: a counter's step and its test then count for several iterations, and the copies' accesses are neighbours. */
+/* The number of copies that the body of a loop has in a kernel without roles. Small innermost loops of thread-level kernels get
+ * several copies even if the program does not ask for them: the counter's step and the test then serve several iterations, and
+ * the accesses of the copies are neighbours. */
 #include "emit/emit_own.h"
 #include "plan/plan_layouts.h"
 
@@ -93,7 +94,7 @@ static const struct stmt *only_step(const struct stmt *s, const struct sym *sym)
     return found;
 }
 
-/* Finds v, b and c of `v < b`, or another comparison, and `v = v + c`. */
+/* Finds v, b and c in a loop with the condition `v < b`, or another comparison, and the step `v = v + c`. */
 static bool is_counted(const struct stmt *s, struct unrolling *t)
 {
     const struct expr *c = s->condition;
@@ -147,7 +148,7 @@ static void note_of_body(void *user, struct expr **at)
                   (e->op == OP_REF && e->sym && look_at(n->loop->body, e->sym).assignments > 0);
 }
 
-/* Returns whether the body cannot change what e computes. */
+/* Returns whether the body cannot change the value of e. */
 static bool is_apart(const struct stmt *s, const struct expr *e)
 {
     struct mentioned n = {.loop = s};
@@ -156,7 +157,7 @@ static bool is_apart(const struct stmt *s, const struct expr *e)
     return !n.changes;
 }
 
-/* Returns whether the steps are assignments to scalars, whose values follow from scalars that the body does not assign. */
+/* Returns whether the steps only assign scalars, and compute them from scalars that the body does not assign. */
 static bool has_plain_steps(struct emit *m, const struct stmt *s)
 {
     for (const struct stmt *step = s->step; step; step = step->next)
@@ -211,7 +212,7 @@ static bool has_jump(const struct stmt *first)
     return found;
 }
 
-/* Lets the variables that only the steps assign be constants in each copy of the body. */
+/* Lists the variables that only the steps assign: they are constants in each copy of the body. */
 static void find_counters(struct emit *m, const struct stmt *s, struct unrolling *t)
 {
     for (const struct stmt *d = s->init; d; d = d->next)
@@ -255,7 +256,7 @@ static void note_other(void *user, struct expr **at)
         *own = NULL;
 }
 
-/* Returns the number of steps after which the variable has its first value again; 0: it does not. */
+/* Returns after how many steps the variable has its first value again; 0: never. */
 static int period_of(struct emit *m, const struct stmt *s, const struct sym *sym)
 {
     const struct stmt *step = only_step(s, sym);
@@ -364,7 +365,7 @@ static struct unrolling find_unrolling(struct emit *m, const struct stmt *s)
     while (s->unroll <= 1 && t.copies > 4 && iterations > 0 && iterations % t.copies != 0)
         t.copies /= 2;
     if (iterations < 0 &&
-        eval_int(t.bound, NULL, &bound)) /* else no iteration has as many copies */
+        eval_int(t.bound, NULL, &bound)) /* else no iteration would fill the copies */
         while (t.copies > 1 && least + (t.copies - 1) * t.step >= bound)
             t.copies /= 2;
     if (iterations >= 0 && iterations < t.copies)
@@ -375,9 +376,9 @@ static struct unrolling find_unrolling(struct emit *m, const struct stmt *s)
 
 /* --- loops --- */
 
-/* Returns how many iterations of a loop that goes round among constants are done `period` at a time under one test, the others after
- * them; 0: each has its own test. If the loop fills stages ahead, the others are at least as many as these stages, so that no
- * copy of the loop reaches past what there is to be copied. */
+/* For a loop whose variables go round among constants: returns how many iterations run in rounds of `period`, with one test a
+ * round; the other iterations follow after the rounds. 0: each iteration has its own test. If the loop fills stages ahead, at
+ * least as many iterations as stages follow, so that no round copies past the end. */
 static int64_t iterations_of_rounds(struct emit *m, const struct stmt *s, const struct unrolling *t)
 {
     enum { LEAST_ROUNDS = 2 };
@@ -395,8 +396,8 @@ static int64_t iterations_of_rounds(struct emit *m, const struct stmt *s, const 
     return iterations % t->period == 0 ? iterations : 0;
 }
 
-/* Emits the iterations of a loop one after the other. Its conditions are constants. copy: the iterations that an iteration of the code
- * before them had */
+/* Emits the iterations of a loop one after the other; its conditions are constants. copy: the number of the first one, for
+ * emit_turn. */
 static void unroll(struct emit *m, const struct stmt *s, const struct thread_source_loop *in,
                    int copy)
 {
@@ -412,7 +413,7 @@ static void unroll(struct emit *m, const struct stmt *s, const struct thread_sou
     }
 }
 
-/* Emits a loop of which `iterations` iterations go round, and those after them. */
+/* Emits a loop whose first `iterations` iterations run in rounds, and the iterations after them. */
 static void emit_rounds(struct emit *m, const struct stmt *s, const struct unrolling *t,
                         int64_t iterations)
 {
@@ -423,7 +424,8 @@ static void emit_rounds(struct emit *m, const struct stmt *s, const struct unrol
     unroll(m, s, t->in, t->period);
 }
 
-/* If a step made the counter wrap, the loop would not end: so the counter plus a step is not negative. */
+/* The counter plus at most a step is not negative: a counter that wrapped would never meet the bound, so the loop would not
+ * end. */
 bool emit_rises_from_0(const struct emit *m, const struct expr *e)
 {
     int64_t more = 0;
@@ -435,7 +437,8 @@ bool emit_rises_from_0(const struct emit *m, const struct expr *e)
     return false;
 }
 
-/* Emits several copies of the body in an iteration while as many iterations are left, then one at a time. */
+/* Emits a loop with several copies of the body in each iteration, and then a loop with one copy for the iterations that are
+ * left. */
 void emit_loop_of_threads(struct emit *m, const struct stmt *s, const struct thread_source_loop *in)
 {
     struct unrolling t = find_unrolling(m, s);

@@ -1,6 +1,6 @@
-/* Views: register tiles loaded and stored by the threads that hold them, elements outside the view left out. Two neighbours
- * of a thread move together if by(…) of the part allows it. If it allows 8 in a store, the four lanes of a quad, which have two
- * of each 8 columns, exchange these pairs, so that each lane stores 8 neighbours: 16 bytes of elements of 2. */
+/* Views: the threads that hold a register tile load and store it, without the elements outside of the view. Two neighbours of a
+ * thread move together if by(…) of the part allows that. If it allows 8 in a store, the four lanes of a quad, which have two of
+ * each eight columns, exchange these pairs. Each lane then stores 8 neighbours: 16 bytes, for elements of 2 bytes. */
 #include "emit/emit_own.h"
 #include "plan/plan.h"
 
@@ -10,7 +10,7 @@ enum { MOST_AXES = MAX_RANK };
 
 /* The rows or the columns of a part of a view. */
 struct view_axis {
-    struct scalar start, extent; /* in the view, of the part's first; of the view: i64 */
+    struct scalar start, extent; /* i64: of the part's first in the view; of the view */
     struct scalar step;          /* bytes, i64 */
     struct tile list;            /* i64, of a gather: the index of each; dtype DT_NONE: none */
 };
@@ -54,7 +54,7 @@ static void find_steps(struct emit *m, const struct sym *s, struct scalar *steps
     }
 }
 
-/* Is index in [0, extent)? Negative numbers are large without a sign. */
+/* Returns whether the index is in [0, extent): as a number without a sign, a negative one is large. */
 static struct scalar within(struct emit *m, struct scalar index, struct scalar extent)
 {
     struct scalar limit = emit_as(m, extent, DT_U64);
@@ -116,7 +116,7 @@ static bool has_axis(enum tile_form form, int axis)
     return form == TILE_WHOLE || form == (axis ? TILE_COLUMNS : TILE_ROWS);
 }
 
-/* Checks the axes of which a tile of that form has one element. */
+/* Makes the part's `inside` false if the part lies outside along an axis of which the tile has only one element. */
 static void check_alone(struct emit *m, struct view_part *p, enum tile_form form)
 {
     for (int i = 0; i < 2; i++)
@@ -165,7 +165,8 @@ static int together(struct emit *m, const struct expr *e, enum tile_form form, i
     return form == TILE_WHOLE && most >= piece ? piece : PAIR;
 }
 
-/* Returns how many neighbours move together from element i on. A PIECE is one row of EXCHANGED elements of the thread. */
+/* Returns how many neighbours move together from element i on. A PIECE takes EXCHANGED elements of a thread; elements after the
+ * last whole EXCHANGED move in pairs. */
 static int width_at(int together, int i, int elements)
 {
     return together == PIECE && i / EXCHANGED == elements / EXCHANGED ? PAIR : together;
@@ -180,7 +181,8 @@ static void note(struct emit *m, const struct expr *e, const struct tile *t, int
     emit_note_global(m, e, PAIR, parts * apart, store);
 }
 
-/* Finds the place of element i of the part, or of the piece that the thread moves in place of its own pairs. */
+/* Finds the place of element i of the part. If whole pieces move, it is the place of the piece that the thread stores in place
+ * of its own pairs. */
 static struct element place_at(struct emit *m, const struct view_part *p, const struct tile *t,
                                const struct type *type, int part, int i, int width)
 {
@@ -197,7 +199,7 @@ static struct thread_operand select_group(struct emit *m, enum dtype t, struct s
     return thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, condition.o, a, b));
 }
 
-/* Exchanges groups in each quad: lane i gets group i of all four lanes, in their order. */
+/* Exchanges groups among the four lanes of each quad: lane i gets group i of all four lanes, in the order of the lanes. */
 static void exchange(struct emit *m, enum dtype t, struct thread_operand *group)
 {
     for (int bit = 1; bit < QUAD; bit *= 2) {
@@ -217,7 +219,7 @@ static void exchange(struct emit *m, enum dtype t, struct thread_operand *group)
 
 /* --- loads --- */
 
-/* Loads `count` elements. Outside, where nothing is read, they are `otherwise`. */
+/* Loads `count` elements. If they are outside, nothing is loaded, and they are `otherwise`. */
 static struct thread_operand load(struct emit *m, enum dtype t, int count, struct element at,
                                   struct scalar otherwise)
 {
@@ -340,7 +342,7 @@ struct scalar emit_view_element(struct emit *m, const struct expr *e)
                            e->type.dtype};
 }
 
-/* Once for the role: by its one thread. */
+/* Stores one element, once for the role: by its one thread. */
 void emit_view_store_element(struct emit *m, const struct expr *target, struct scalar value)
 {
     struct view_part p;
