@@ -8,9 +8,8 @@
  *   nvptx_turns.c      marks of the program's loops, for traces
  *   nvptx_scalars.h    one elementwise operation on registers: nvptx_op.c, nvptx_cast.c, nvptx_packed.c, nvptx_math*.c …
  *
- * Values get registers of their own, except that groups which follow each other
- * (the sums of products, arguments of loops) share theirs where no two of them are needed at the same time
- * (nvptx_registers.c). */
+ * Values get registers of their own, except that groups which follow each other (the sums of products, arguments of loops)
+ * share theirs where no two of them are needed at the same time (nvptx_registers.c). */
 #ifndef TW_NVPTX_H
 #define TW_NVPTX_H
 

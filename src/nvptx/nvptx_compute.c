@@ -45,8 +45,8 @@ static struct ptx_operand approximated(struct nvptx *n, const char *mnemonic, st
     return nvptx_new(&n->scalars, MOD_F32, mnemonic, NULL, &x, 1);
 }
 
-/* Returns the opcode and the second operand of a shift or a mask that computes what `op` does with a power of two. ptxas 13.0 chooses
- * the number of registers before it replaces divisions, and takes more for them. */
+/* Returns the opcode and the second operand of a shift or a mask that computes what `op` does with a power of two. ptxas 13.0
+ * chooses the number of registers before it replaces divisions, and takes more for them. */
 static enum thread_opcode by_power(const struct thread_operation *op, struct ptx_operand *by)
 {
     const enum dtype t = op->types[0];

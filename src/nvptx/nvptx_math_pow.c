@@ -1,10 +1,8 @@
 /* pow: e^(y log |x|), and C's rules for its sign and special values (ISO C, annex F.10.4.4).
  *
- * The result is off by the absolute error of the exponent, so logarithm and product are kept as sums
- * of two numbers (Dekker, "A floating-point technique for extending the available precision", 1971).
- * The logarithm is k + log(1 + f) with log(1 + f) = 2 s (1 + s^2 / 3 + s^4 P(s^2)) and s = f / (2 + f):
- * all but the last term is made of two parts.
- */
+ * The result is off by the absolute error of the exponent, so logarithm and product are kept as sums of two numbers (Dekker, "A
+ * floating-point technique for extending the available precision", 1971). The logarithm is k + log(1 + f) with log(1 + f) = 2 s
+ * (1 + s^2 / 3 + s^4 P(s^2)) and s = f / (2 + f): all but the last term is made of two parts. */
 #include "nvptx/nvptx_math.h"
 
 #include <float.h>

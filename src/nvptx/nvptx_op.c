@@ -384,9 +384,8 @@ static bool half_emit(struct nvptx_scalars *out, struct half h, enum thread_opco
     }
 }
 
-/* The quotient of f16 in f32: one Newton step from the approximation gives the f32 nearest to it,
- * for a quotient of 11 bits by 11 bits is never within 2^-36 of the middle between two. If
- * the rest is 0 or NaN, the approximation is the result. */
+/* The quotient of f16 in f32: one Newton step from the approximation gives the f32 nearest to it, for a quotient of 11 bits by
+ * 11 bits is never within 2^-36 of the middle between two. If the rest is 0 or NaN, the approximation is the result. */
 static struct ptx_operand f16_quotient(struct nvptx_scalars *out, struct ptx_operand a,
                                        struct ptx_operand b)
 {

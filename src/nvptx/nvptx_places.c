@@ -34,8 +34,8 @@ static bool is_own_sum(const struct finding *g, const struct thread_value *v)
     return g->sums[v->number] && g->uses[v->number] == 1;
 }
 
-/* Returns the operand to whose address the rest of the sum is added; NO_ADDEND: it is added to that of element 0. Of two values, it is
- * the one that becomes a sum of bytes without another instruction. */
+/* Returns the operand to whose address the rest of the sum is added; NO_ADDEND: it is added to that of element 0. Of two
+ * values, it is the one that becomes a sum of bytes without another instruction. */
 static int addend(const struct finding *g, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
@@ -78,8 +78,8 @@ static void find_indices(struct finding *g, const struct thread_region *r)
     }
 }
 
-/* Returns the operation of the loop that steps an argument for its next iteration by a constant; NULL: there is none, or something
- * else needs the argument or the next value, too. */
+/* Returns the operation of the loop that steps an argument for its next iteration by a constant; NULL: there is none, or
+ * something else needs the argument or the next value, too. */
 static const struct thread_operation *step_of(const struct finding *g,
                                               const struct thread_operation *loop,
                                               const struct thread_operand *next,

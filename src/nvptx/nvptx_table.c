@@ -1,5 +1,5 @@
-/* Local arrays, which each thread has for itself; and tables: arrays of the module in global memory, which nothing writes. Lanes with indices of their own read them through the cache at
- * once, where .const would take them in turn. */
+/* Local arrays, which each thread has for itself; and tables: arrays of the module in global memory, which nothing writes.
+ * Lanes with indices of their own read them through the cache at once, where .const would take them in turn. */
 #include "nvptx/nvptx_own.h"
 
 #include <string.h>

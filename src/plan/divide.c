@@ -1,10 +1,9 @@
 /* How the warps of a block, and the lanes of a warp, divide a product.
  *
- * The fewest reads of shared memory are best. A warp with mw x nw of the sum reads (mw + nw) *
- * k elements for mw * nw * k products, a thread without matrix units (tm + tn) for tm * tn: the
- * squarer the better. The search tries every division and counts issue slots of a warp, of
- * which the multiprocessor has four a cycle, while it serves one wavefront of 128 bytes a cycle.
- */
+ * The fewest reads of shared memory are best. A warp with mw x nw of the sum reads (mw + nw) * k
+ * elements for mw * nw * k products, a thread without matrix units (tm + tn) for tm * tn: the
+ * squarer the better. The search tries every division and counts issue slots of a warp, of which
+ * the multiprocessor has four a cycle, while it serves one wavefront of 128 bytes a cycle. */
 #include "plan/plan_product.h"
 
 #include "base/arithmetic.h"

@@ -25,12 +25,11 @@ struct plan_context {
  * not allow. */
 void plan_units(struct plan_context *c);
 
-/* copiers.c: writes by(…) at each part of a view that the block moves together: at loads, stores, and
- * copies to shared memory, tensor copies apart. It states the copier and the most bytes that a lane moves at a time, as the
- * addresses, the edges and the rows of the part allow; a layout may allow fewer, and then those move, a
- * copy by cp.async too narrow for it through registers. requires: types, variance, planned. keeps: all
- * values, by(…) of the program. diagnoses: by(…) of the program that the target does not have or the part
- * does not allow. */
+/* copiers.c: writes by(…) at each part of a view that the block moves together: at loads, stores, and copies to shared memory,
+ * tensor copies apart. It states the copier and the most bytes that a lane moves at a time, as the addresses, the edges and
+ * the rows of the part allow; a layout may allow fewer, and then those move, a copy by cp.async too narrow for it through
+ * registers. requires: types, variance, planned. keeps: all values, by(…) of the program. diagnoses: by(…) of the program that
+ * the target does not have or the part does not allow. */
 void plan_copiers(struct plan_context *c);
 /* Returns whether elements outside of a view, which are `otherwise` (NULL: none is stated), are 0, as copies in the background
  * make them. */

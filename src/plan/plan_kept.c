@@ -1,8 +1,7 @@
 /* Layouts of register tiles, kept so that equal ones are one pointer, and those of operands that are broadcast.
  *
- * A register layout here always has the counters reg, lane (32) and warp (all of the block's), and
- * an axis for each of its tile's, with its extent; what is held several times has free digits.
- */
+ * A register layout here always has the counters reg, lane (32) and warp (all of the block's), and an axis for
+ * each of its tile's, with its extent; what is held several times has free digits. */
 #include "plan/plan_layouts_own.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* Sums that meet global memory.
  *
- * The sum of a product is laid out as the matrix units have it: a thread holds a few bytes of a row. Some kernels
- * then add the contents of memory to the sum and store it, as blocks do that add to a workspace in turn. Each of these
+ * The sum of a product is laid out as the matrix units have it: a thread holds a few bytes of a row. Some kernels then
+ * add the contents of memory to the sum and store it, as blocks do that add to a workspace in turn. Each of these
  * accesses would convert the tile to another layout. Such a sum is settled: after its last product a copy replaces it,
  * whose layout suits the accesses, so that it is converted once. */
 #include "plan/plan_layouts_own.h"

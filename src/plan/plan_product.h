@@ -1,5 +1,5 @@
-/* A product of tiles as a GPU does it: what it multiplies, by which unit, and how the warps of a block
- * divide it. Passes, layouts and src/emit share this; the decisions themselves are in the Tile IR, as by(…). */
+/* A product of tiles as a GPU does it: what it multiplies, by which unit, and how the warps of a block divide
+ * it. Passes, layouts and src/emit share this; the decisions themselves are in the Tile IR, as by(…). */
 #ifndef TW_PLAN_PRODUCT_H
 #define TW_PLAN_PRODUCT_H
 

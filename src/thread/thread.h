@@ -1,17 +1,16 @@
 /* Thread IR: what one thread of a kernel does.
  *
- * A function is a tree of operations in static single assignment: an operation defines values, which the
- * operations after it in its region, and in their regions, may use. Control is structured: `if`, `loop` and
- * `roles` have regions; a loop's region has arguments, whose first values are operands of the loop and whose
- * next ones are operands of `continue`; `loop unroll 4` asks the passes to combine four iterations into one.
- * `break` and `break_if` leave the innermost loop and give its results.
- * `yield` ends a region of an `if` and gives its results; a region without results may end without it.
+ * A function is a tree of operations in static single assignment: an operation defines values, which the operations after it in
+ * its region, and in their regions, may use. Control is structured: `if`, `loop` and `roles` have regions; a loop's region has
+ * arguments, whose first values are operands of the loop and whose next ones are operands of `continue`; `loop unroll 4` asks
+ * the passes to combine four iterations into one. `break` and `break_if` leave the innermost loop and give its results. `yield`
+ * ends a region of an `if` and gives its results; a region without results may end without it.
  *
- * A value is an element of the language's types, or a group of them, which a target packs into 32-bit words.
- * Registers that an operation under way reads or writes are seen in the types: `product` returns a group in
- * flight, which only further products, product_commit and product_wait take, each as its last use. So such a
- * group keeps one set of registers from its first product to its wait, also over loops. A group is committed
- * before it is waited for or passed, and a group whose products read factors in registers is not passed.
+ * A value is an element of the language's types, or a group of them, which a target packs into 32-bit words. Registers that an
+ * operation under way reads or writes are seen in the types: `product` returns a group in flight, which only further products,
+ * product_commit and product_wait take, each as its last use. So such a group keeps one set of registers from its first product
+ * to its wait, also over loops. A group is committed before it is waited for or passed, and a group whose products read factors
+ * in registers is not passed.
  *
  * The text (thread_print, thread_parse):
  *
@@ -84,8 +83,8 @@ struct thread_value {
 
 struct thread_operand;
 
-/* An array in shared memory; DT_NONE: of mbarriers, 8 bytes each. Or a table in global memory, or a local array, which each thread
- * has for itself. */
+/* An array in shared memory; DT_NONE: of mbarriers, 8 bytes each. Or a table in global memory, or a local array, which each
+ * thread has for itself. */
 struct thread_object {
     const char *name;
     enum dtype dtype;
@@ -270,10 +269,9 @@ void thread_optimise(struct arena *a, struct thread_function *f);
 void thread_optimise_elements(struct arena *a, struct thread_function *f);
 
 /* Computes each scalar once in the regions that its first computation dominates, also loads under a predicate from memory that
- * nothing writes; computes operations on constant
- * integers, and drops those that change nothing, such as an addition of 0. An argument of a loop that keeps the
- * constant with which it begins is that constant. Drops computations of values that it knows already.
- * Breaks: operations may become unused. */
+ * nothing writes; computes operations on constant integers, and drops those that change nothing, such as an addition of 0. An
+ * argument of a loop that keeps the constant with which it begins is that constant. Drops computations of values that it knows
+ * already. Breaks: operations may become unused. */
 void thread_number(struct arena *a, struct thread_function *f);
 /* Combines `unroll` iterations into one, in each loop that asks for it. */
 void thread_unroll(struct arena *a, struct thread_function *f);
@@ -309,9 +307,8 @@ void thread_enter(struct arena *a, struct thread_function *f);
  * of loops and branches, that nothing needs. thread_live.c */
 void thread_drop_unused(struct arena *a, struct thread_function *f);
 
-/* Adds product_fence before products whose registers other operations may have written since the last fence
- * (PTX ISA, wgmma.fence).
- * Fences of the text stay. */
+/* Adds product_fence before products whose registers other operations may have written since the last fence (PTX ISA,
+ * wgmma.fence). Fences of the text stay. */
 void thread_add_fences(struct arena *a, struct thread_function *f);
 
 /* Returns the opcode of that name, THREAD_OPS if there is none. */

@@ -44,8 +44,8 @@ struct thread_operand thread_text(const char *text);
 struct thread_operand thread_element(const struct thread_object *object,
                                      struct thread_operand index, int64_t more);
 
-/* Adds an operation. Its results, which the table lists, get the types that the operands give.
- * count_of_result: of operations whose text states it; else 0. Returns the first result; NULL: there is none. */
+/* Adds an operation. Its results, which the table lists, get the types that the operands give. count_of_result: of operations
+ * whose text states it; else 0. Returns the first result; NULL: there is none. */
 struct thread_value *thread_add_counted(struct thread_builder *b, enum thread_opcode op,
                                         enum dtype t, enum dtype from, uint16_t count_of_result,
                                         const struct thread_operand *operands, size_t count);

@@ -1,6 +1,5 @@
-/* Combines loads of neighbouring elements into one of 16 or 8 bytes, at the place of the first, and stores, at the place
- * of the last. Nothing between loads may write memory or wait, and nothing between stores may read
- * or write it or wait. */
+/* Combines loads of neighbouring elements into one of 16 or 8 bytes, at the place of the first, and stores, at the place of the
+ * last. Nothing between loads may write memory or wait, and nothing between stores may read or write it or wait. */
 #include "thread/thread_build.h"
 #include "thread/thread_facts.h"
 
@@ -106,8 +105,8 @@ struct neighbours {
     size_t at[MOST_BYTES / WORD_BYTES]; /* the accesses' places */
 };
 
-/* Returns whether the operation, or one in its regions, jumps or may write. constant: writes do not matter, because nothing writes
- * the memory that is loaded. */
+/* Returns whether the operation, or one in its regions, jumps or may write. constant: writes do not matter, because nothing
+ * writes the memory that is loaded. */
 static bool interferes(const struct thread_operation *op, bool constant)
 {
     const enum thread_effects effects = thread_op_table[op->op].effects;

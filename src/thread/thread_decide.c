@@ -1,5 +1,6 @@
-/* Uses facts: a condition that always holds, or never, is decided here, and so are the branches and exits that it guards. A remainder of
- * a sum loses the multiples of its divisor, and one that changes nothing goes. A random word takes numbers of 32 bits. */
+/* Uses facts: a condition that always holds, or never, is decided here, and so are the branches and exits that it guards. A
+ * remainder of a sum loses the multiples of its divisor, and one that changes nothing goes. A random word takes numbers of 32
+ * bits. */
 #include "thread/thread_build.h"
 #include "thread/thread_facts.h"
 
@@ -191,8 +192,8 @@ static void narrow(struct deciding *g, struct thread_operation *op, struct threa
     }
 }
 
-/* Lets an exit that is always taken leave the loop. Nothing after it in its region is reached. The test at the end of an iteration
- * stays, so that a loop with one iteration keeps its form. */
+/* Lets an exit that is always taken leave the loop. Nothing after it in its region is reached. The test at the end of an
+ * iteration stays, so that a loop with one iteration keeps its form. */
 static void leave(struct thread_operation *op)
 {
     op->op = THREAD_BREAK;

@@ -1,6 +1,6 @@
-/* Facts about scalars of thread IR. A loop's arguments join what its operands and `continue` give, until nothing
- * changes; limits of a counter, and those that still move after some rounds, become those of the type. The walks go only through operations on which
- * exits, branches, arguments of loops, and what is to be visited depend. */
+/* Facts about scalars of thread IR. A loop's arguments join what its operands and `continue` give, until nothing changes;
+ * limits of a counter, and those that still move after some rounds, become those of the type. The walks go only through
+ * operations on which exits, branches, arguments of loops, and what is to be visited depend. */
 #include "thread/thread_facts.h"
 
 #include <string.h>
@@ -253,7 +253,8 @@ static struct thread_operation *needed(struct finding *g, struct thread_operatio
     return own;
 }
 
-/* Returns the region with the operations that such walks need: branches, exits, what is visited, and what computes numbers of these. */
+/* Returns the region with the operations that such walks need: branches, exits, what is visited, and what computes numbers of
+ * these. */
 static struct thread_region *part_for(struct finding *g, const struct thread_region *r,
                                       enum walks walk)
 {

@@ -5,9 +5,9 @@
 #include "facts/facts.h"
 #include "thread/thread.h"
 
-/* Calls visit, in the order of the program, after each operation that `wants` names, and after those that compute its numbers and
- * the conditions around it, with what is known there of the values that it takes and gives, by their numbers. Loops have reached
- * an end, and the conditions of `if` and `break_if` count where they hold. Operations of control are not visited.
+/* Calls visit, in the order of the program, after each operation that `wants` names, and after those that compute its numbers
+ * and the conditions around it, with what is known there of the values that it takes and gives, by their numbers. Loops have
+ * reached an end, and the conditions of `if` and `break_if` count where they hold. Operations of control are not visited.
  * Requires a verified function. */
 void thread_facts_walk(struct arena *a, const struct thread_function *f,
                        bool (*wants)(const struct thread_operation *op),

@@ -85,8 +85,8 @@ static struct thread_region *place_of(const struct hoisting *h, struct thread_op
     return loop->before;
 }
 
-/* Returns the place for the operations of a region of `op`. An `if` in a loop keeps most of its operations, since the loop may rarely
- * execute it. In kernels without roles it gives up integers, which other places of the loop often need, too. */
+/* Returns the place for the operations of a region of `op`. An `if` in a loop keeps most of its operations, since the loop may
+ * rarely execute it. In kernels without roles it gives up integers, which other places of the loop often need, too. */
 static const struct loop_place *place_in(const struct hoisting *h,
                                          const struct thread_operation *op,
                                          const struct loop_place *loop, struct loop_place *inner)

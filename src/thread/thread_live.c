@@ -10,7 +10,7 @@ struct passed {
     const struct passed *next; /* to the same value */
 };
 
-/* What gives a value. */
+/* The origin of a value: an operation, or the operands that are passed to it. */
 struct giver {
     const struct thread_operation *operation; /* NULL: it is a parameter, or passed */
     const struct passed *passed;

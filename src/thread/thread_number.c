@@ -280,7 +280,8 @@ static bool number_operation(struct numbering *g, struct thread_operation *op)
 
 /* --- loads under a predicate --- */
 
-/* Returns the load of an `if` that gives an element of memory that nothing writes, or else another value; NULL: it is another `if`. */
+/* Returns the load of an `if` that gives an element of memory that nothing writes, or else another value; NULL: it is another
+ * `if`. */
 static const struct thread_operation *guarded_load(const struct thread_operation *op)
 {
     if (op->op != THREAD_IF || op->regions.count != 2 || op->results.count != 1 ||

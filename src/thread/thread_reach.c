@@ -414,7 +414,8 @@ static int plain_term(const struct reaching *g, const struct sum *s, const struc
     return -1;
 }
 
-/* Returns whether the term's leaf is the latest value of the sum: others may differ from it in this term only, so it is added last. */
+/* Returns whether the term's leaf is the latest value of the sum: others may differ from it in this term only, so it is added
+ * last. */
 static bool is_latest(const struct sum *s, int term)
 {
     bool latest = true;
@@ -549,8 +550,8 @@ static void reach_global(struct reaching *g, struct frame *f, struct thread_oper
     o[2].integer = more < 0 ? 0 : more;
 }
 
-/* Returns the greatest multiple of a power of two, `count` at most, that is not above the constant: indices with the same one have
- * one address. */
+/* Returns the greatest multiple of a power of two, `count` at most, that is not above the constant: indices with the same one
+ * have one address. */
 static int64_t multiple_below(int64_t constant, int64_t count)
 {
     enum { MOST = 4096 };

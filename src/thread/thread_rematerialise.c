@@ -6,8 +6,8 @@
  *     %row = div %lane, 4                        %again = rem %thread, 32
  *                                                %row = div %again, 4
  *
- * A loop counts if no loop in it does, and if it has many values in groups or passes many. A new part of the function begins at its
- * end, and at the beginning of a loop around it, whose next iteration comes after it. */
+ * A loop counts if no loop in it does, and if it has many values in groups or passes many. A new part of the function begins at
+ * its end, and at the beginning of a loop around it, whose next iteration comes after it. */
 #include "thread/thread_build.h"
 
 enum { LEAST_VALUES = 200, WEIGHT_PASSED = 8, MOST_OPERATIONS = 32 };
@@ -17,14 +17,13 @@ struct value_info {
     struct thread_value *here;                 /* the latest computation */
     uint32_t part;                             /* of the latest computation */
     uint32_t last;                             /* the number of the last operation that uses it */
-    bool
-        stays; /* it is always live: a loop that counts uses it, or it follows from what is not live */
+    bool stays; /* always live: a loop that counts uses it, or an operand is not live */
 };
 
-/* Of an operation with regions. */
+/* The loops of an operation with regions: none that counts; some that count, in its regions; or it is one itself. */
 enum loops { LOOPS_NONE, LOOPS_INSIDE, LOOPS_COUNTS };
 
-/* What a region changes, which ends with it. */
+/* The info of a value before a region changed it, for the end of the region. */
 struct change {
     struct value_info *info, before;
 };
@@ -70,8 +69,8 @@ static void keep_used(struct remaking *g, const struct thread_region *r)
     }
 }
 
-/* Adds the number of the region's values in groups to *values, and more for its arguments, which live longest. Returns whether it has
- * a loop that counts. */
+/* Adds the number of the region's values in groups to *values, and more for its arguments, which live longest. Returns whether
+ * it has a loop that counts. */
 static bool note_region(struct remaking *g, const struct thread_region *r, size_t *values)
 {
     bool any = false;
@@ -120,7 +119,7 @@ static bool is_live(const struct remaking *g, const struct value_info *info)
     return info->stays || info->part == g->part || (!info->definition && info->last > g->at);
 }
 
-/* Returns the value, computed again if it is not live, but all that it follows from is. */
+/* Returns the value. If it is not live, computes it again, together with the values that this needs. */
 static struct thread_value *here(struct remaking *g, const struct thread_value *v)
 {
     enum { MOST_OPERANDS = 3 };
@@ -154,7 +153,7 @@ static void define(struct remaking *g, struct thread_value *const *values, size_
     }
 }
 
-/* to: the region that gets what is computed again; NULL: this one. */
+/* Walks through a region. to: the region that gets the repeated operations; NULL: this one. */
 static void walk(struct remaking *g, struct thread_region *r, struct thread_region *to)
 {
     const size_t changes = g->changes.count;

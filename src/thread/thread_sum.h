@@ -1,5 +1,5 @@
-/* Sums of products of values, whose arithmetic wraps as that of addresses does. A sum that gets too many terms, or a product of too
- * many values, has failed. */
+/* Sums of products of values, whose arithmetic wraps as that of addresses does. A sum that gets too many terms, or a product of
+ * too many values, has failed. */
 #ifndef TW_THREAD_SUM_H
 #define TW_THREAD_SUM_H
 

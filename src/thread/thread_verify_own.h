@@ -1,5 +1,5 @@
-/* The parts of the verifier: thread_verify.c checks values, regions and roles, thread_verify_operation.c each operation by itself,
- * thread_verify_memory.c shared memory. */
+/* The parts of the verifier: thread_verify.c checks values, regions and roles, thread_verify_operation.c each operation by
+ * itself, thread_verify_memory.c shared memory. */
 #ifndef TW_THREAD_VERIFY_OWN_H
 #define TW_THREAD_VERIFY_OWN_H
 
