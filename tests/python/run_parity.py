@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs and verifies the kernels of a file by the comments above each.
+"""Runs and verifies the kernels of a file by the comments above each, and compares the simulator's values with the CPU engine's.
 
     run_parity.py TILEWRIGHT FILE.tile…
 
     // run: --set m=5 --fill rand     runs the kernel that follows with these arguments, and verifies it if it has an `ensures`;
-                                      without any, `--fill rand`
+                                      without any, `--fill rand`; with a --device, there alone
+    // any-order: NAME                the values of this array depend on the order of threads
     // expect-output: TEXT            each run must print TEXT
     // expect-error: TEXT             `check` must refuse the file (status 1 or 2) with TEXT in the message
     // expect-fault: TEXT             each run must end with status 1 and TEXT in the message
@@ -13,8 +14,16 @@ Comments precede the kernel that they are for; expect-error is for the whole fil
 import os
 import re
 import shlex
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    np = None  # the kernels run all the same
 
 from tile_runner import arguments, call, comments, fail
+
+SIMULATORS = "sim:sm_80", "sim:sm_90"  # the first that takes the kernel
 
 KERNEL = re.compile(r"^kernel\s+(\w+)", re.M)
 
@@ -40,8 +49,40 @@ def expect_error(tool, path, wanted):
             fail(f"{path}: no '{text}' in the message: {result}")
 
 
+def differ(a, b):
+    """Integers have the same bits; the engines may sum floats in different orders."""
+    if a.tobytes() == b.tobytes():
+        return False
+    if a.dtype.kind in "iub":
+        return True
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        return bool((np.isnan(a) != np.isnan(b)).any() or (np.abs(a - b) > 1e-5 * (1 + np.abs(a))).any())
+
+
+def compare_engines(tool, kernel, given, names):
+    """names: of the arrays that the kernel writes."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def run(device):
+            outputs = [x for name in names for x in ("--out", f"{name}={folder}/{name}.npy")]
+            result = call([tool, "run", kernel, *shlex.split(given), "--device", device, *outputs])
+            return result, [np.load(f"{folder}/{name}.npy") if np and result.status == 0 else None for name in names]
+
+        on_cpu, (on_simulator, there) = run("cpu")[1], run(SIMULATORS[0])
+        if on_simulator.status == 2:
+            on_simulator, there = run(SIMULATORS[1])
+        if on_simulator.status != 0:
+            fail(f"{kernel} {given} on the simulator: {on_simulator}")
+        for name, a, b in zip(names, on_cpu, there):
+            if np and differ(a, b):
+                fail(f"{kernel} {given}: {name} is\n{b}\non the simulator, not\n{a}")
+
+
 def run_kernel(tool, path, name, before, body):
     faults, outputs = comments(before, "expect-fault"), comments(before, "expect-output")
+    written = [name for kind, name in re.findall(r"(const )?\b\w+ \*(\w+)", body[: body.index("{")]) if not kind]
+    names = [name for name in written if name not in comments(before, "any-order")]
     verify = ["--verify"] if re.search(r"^\s*ensures\b", body, re.M) and not faults else []
     for given in comments(before, "run") or ["--fill rand"]:
         result = call([tool, "run", f"{path}:{name}", *shlex.split(given), *verify])
@@ -50,6 +91,8 @@ def run_kernel(tool, path, name, before, body):
         for text in outputs:
             if text not in result.out:
                 fail(f"{name} {given}: '{text}' is not printed: {result}")
+        if "--device" not in given and not faults:
+            compare_engines(tool, f"{path}:{name}", given, names)
         for text in faults:
             if text not in result.err:
                 fail(f"{name} {given}: no '{text}' in the message: {result}")
