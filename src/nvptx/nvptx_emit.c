@@ -338,7 +338,8 @@ static size_t find_test(struct nvptx *n, const struct thread_operation *loop)
         const struct thread_operation *op = r->operations.data[i];
         if (op->op == THREAD_BREAK_IF)
             return moves_results(n, op, loop) ? 0 : i + 1;
-        if (thread_op_table[op->op].effects != THREAD_PURE || is_long(op->op))
+        if (thread_op_table[op->op].effects != THREAD_PURE || is_long(op->op) ||
+            nvptx_is_place(n, op)) /* whose address may need one that an iteration begins with */
             return 0;
     }
     return 0;

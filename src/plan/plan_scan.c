@@ -28,7 +28,7 @@ static bool find_digits(struct layouts *l, const struct layout *layout, int axis
         const struct scan_digit *digit = &out->of[i];
         bool is_warp = digit->in == AXIS_WARP;
         if (digit->step < reached || (is_warp && warps_seen) ||
-            (digit->in == AXIS_LANE && (digit->extent & (digit->extent - 1))))
+            (digit->in == AXIS_LANE && (warps_seen || (digit->extent & (digit->extent - 1)))))
             return false;
         warps_seen = warps_seen || is_warp;
         reached = (int64_t)digit->step * digit->extent;

@@ -136,14 +136,16 @@ static struct thread_operand add_test(struct entering *g, struct thread_region *
                       &r->operations.data[test - 1]->operands.data[0]);
 }
 
-/* Returns the opposite of the predicate that the latest operation computes. */
-static struct thread_operand opposite(struct entering *g, struct thread_operand p)
+/* Returns the opposite of the predicate of the test, which add_test has added. The operation that computes it is turned round
+ * if it was added, too; one of the program's own may have other uses. */
+static struct thread_operand opposite(struct entering *g, size_t test, struct thread_operand p)
 {
     static const enum thread_opcode other[] = {THREAD_NE, THREAD_EQ, THREAD_GE,
                                                THREAD_GT, THREAD_LE, THREAD_LT};
     const struct thread_region *r = g->build.region;
-    struct thread_operation *op = r->operations.data[r->operations.count - 1];
-    if (op->results.data[0] != p.value || !is_comparison(op->op) || dtype_is_float(op->types[0]))
+    struct thread_operation *op = test > 1 ? r->operations.data[r->operations.count - 1] : NULL;
+    if (!op || op->results.data[0] != p.value || !is_comparison(op->op) ||
+        dtype_is_float(op->types[0]))
         return thread_use(THREAD_ADD_OP(&g->build, THREAD_NOT, DT_BOOL, DT_NONE, p));
     op->op = other[op->op - THREAD_EQ];
     return p;
@@ -216,7 +218,7 @@ static void enter(struct entering *g, struct thread_region *r, size_t at, size_t
         vec_push(g->build.arena, own[i] ? &body->operations : &to.operations,
                  r->operations.data[i]);
     const struct thread_operand any =
-        opposite(g, add_test(g, &to, loop, test, loop->operands.data));
+        opposite(g, test, add_test(g, &to, loop, test, loop->operands.data));
     g->build.where = loop->where;
     struct thread_operation *branch = thread_add_control(&g->build, THREAD_IF);
     vec_push(g->build.arena, &branch->operands, any);
