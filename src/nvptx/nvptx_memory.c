@@ -43,14 +43,14 @@ static struct ptx_operand addressed(struct nvptx *n, const struct thread_operand
 {
     enum { MOST_AWAY = 1 << 24 }; /* elements: the offset in an address has 32 bits */
     const struct thread_operand *index = &o[1];
-    const bool wide = index->kind == THREAD_VALUE && index->value->type.dtype != DT_U32;
+    const bool wide = index->kind != THREAD_VALUE || index->value->type.dtype != DT_U32;
     const int64_t known = index->kind == THREAD_INTEGER ? index->integer : 0;
     struct ptx_operand base = nvptx_scalar(n, &o[0], DT_U64);
     if (index->kind == THREAD_INTEGER && known > -MOST_AWAY && known < MOST_AWAY)
         return ptx_at(base, (known + o[2].integer) * bytes);
     struct ptx_operand at = ptx_reg(&n->build, MOD_U64);
-    ptx_emit(&n->build, wide ? "mad.lo.u64" : "mad.wide.u32", at, nvptx_scalar(n, index, DT_U32),
-             ptx_int(bytes), base);
+    ptx_emit(&n->build, wide ? "mad.lo.u64" : "mad.wide.u32", at,
+             nvptx_scalar(n, index, wide ? DT_I64 : DT_U32), ptx_int(bytes), base);
     return ptx_at(at, o[2].integer * bytes);
 }
 

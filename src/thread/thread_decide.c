@@ -152,9 +152,7 @@ static bool can_replace(const struct thread_operation *op, const struct thread_r
     return true;
 }
 
-static void decide_region(struct deciding *g, struct thread_region *r);
-
-/* Adds the operations of the arm that is executed. Returns false if the `if` stays. */
+/* Adds the operations of the arm that is executed. Returns false if the `if` stays: an arm that was decided to leave a loop does. */
 static bool replace(struct deciding *g, const struct thread_operation *op, struct thread_region *to)
 {
     const int decided = op->op == THREAD_IF ? decision(g, op, 0) : 0;
@@ -166,7 +164,6 @@ static bool replace(struct deciding *g, const struct thread_operation *op, struc
     struct thread_region *r = op->regions.data[arm];
     if (!can_replace(op, r))
         return false;
-    decide_region(g, r);
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *inner = r->operations.data[i];
         if (inner->op != THREAD_YIELD)
@@ -218,6 +215,8 @@ static void decide_region(struct deciding *g, struct thread_region *r)
         struct thread_value *v = given(g, op);
         if (v && v->type.count == op->results.data[0]->type.count)
             g->instead[op->results.data[0]->number] = v;
+        for (size_t j = 0; j < op->regions.count; j++)
+            decide_region(g, op->regions.data[j]);
         if ((op->op == THREAD_BREAK_IF && decision(g, op, 0) < 0) || replace(g, op, &to))
             continue;
         const bool is_last =
@@ -225,8 +224,6 @@ static void decide_region(struct deciding *g, struct thread_region *r)
         leaves = op->op == THREAD_BREAK_IF && decision(g, op, 0) > 0 && !is_last;
         if (leaves)
             leave(op);
-        for (size_t j = 0; j < op->regions.count; j++)
-            decide_region(g, op->regions.data[j]);
         vec_push(g->build.arena, &to.operations, op);
     }
     r->operations.data = to.operations.data;

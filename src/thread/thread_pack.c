@@ -230,15 +230,17 @@ static int gain_of(struct packing *g, const struct lanes *l, int level)
     if (level == MOST_LEVEL)
         return NEVER;
     const struct thread_operation *op = definition(g, &l->o[0]);
+    bool has_group = false; /* an operation of scalars gives no group */
     for (size_t i = 0; i < op->operands.count; i++) {
         const struct lanes operands = operands_of(g, l, i);
         const enum how as = how_of(g, &operands);
+        has_group |= as != UNIFORM;
         /* the registers of what is added to are written again */
         const bool moves =
             op->op == THREAD_FMA && i == 2 && !shares && (as == PART || as == JOINED);
         gain += moves ? NEVER : gain_of(g, &operands, level + 1);
     }
-    return gain + l->count - words_of(l);
+    return has_group ? gain + l->count - words_of(l) : NEVER;
 }
 
 /* --- packing --- */
