@@ -448,29 +448,36 @@ bool plan_limits_of_registers(struct layouts *l)
     return false;
 }
 
-/* ptxas (13.0) wants more blocks on a multiprocessor than is good for some kernels: for sm_100 and
- * up it spills a little for one more; of a product by multiply-adds it then has too few registers
- * to read the factors ahead (12 warps with 168 registers are faster than 16 with 128:
- * docs/performance.md). Such a kernel, if it has registers to spare, says how many blocks are
- * meant. Elsewhere, and for larger kernels, ptxas's own choice is the better one. A program that
- * says resident(n) is not second-guessed. */
+/* Returns how many blocks share a multiprocessor if each thread has this number of registers. */
+static int64_t blocks_with(const struct layouts *l, int64_t registers)
+{
+    enum { MOST_BLOCKS = 4, GRAIN = GPU_REGISTER_UNIT };
+    const int64_t taken = (registers + GRAIN - 1) / GRAIN * GRAIN;
+    const int64_t by_shared = l->target->shared_of_sm / (l->out->shared_bytes + GPU_SYSTEM_SHARED);
+    const int64_t by_threads = l->target->threads_of_sm / l->threads;
+    int64_t blocks = l->target->registers / (taken * l->threads);
+    blocks = by_shared < blocks ? by_shared : blocks;
+    blocks = by_threads < blocks ? by_threads : blocks;
+    return blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
+}
+
+/* ptxas (13.0) wants more blocks on a multiprocessor than is good for some kernels. For sm_100 and up it spills a little for one
+ * more, and for all targets if a thread needs more than 128 registers and one more block would leave it less than nine tenths of
+ * them. A product by multiply-adds then has too few registers to read the factors ahead (12 warps with 168 registers are faster
+ * than 16 with 128: docs/performance.md). Such a kernel, if it has registers to spare, says how many blocks are meant. Elsewhere,
+ * and for larger kernels, ptxas's own choice is the better one. A program that says resident(n) is not second-guessed. */
 void plan_ask_for_registers(struct layouts *l)
 {
-    enum { LARGE = 180, MOST_REGISTERS = 255, MOST_BLOCKS = 4, GRAIN = GPU_REGISTER_UNIT };
-    const struct lowered *out = l->out;
+    enum { SMALL = 128, LARGE = 180, MOST_REGISTERS = 255 };
+    const int64_t registers = l->out->registers, fewer = registers * 9 / 10;
     int64_t blocks = l->kernel->resident;
-    if (blocks < 0 && !kernel_thread_level(l->kernel) && out->registers > 0 &&
-        out->registers <= LARGE &&
-        (target_has(l->target, TARGET_ASKS_FOR_REGISTERS) || plan_multiplies_elements(l))) {
-        int64_t registers = (out->registers + GRAIN - 1) / GRAIN * GRAIN;
-        int64_t by_shared = l->target->shared_of_sm / (out->shared_bytes + GPU_SYSTEM_SHARED);
-        int64_t by_threads = l->target->threads_of_sm / l->threads;
-        blocks = l->target->registers / (registers * l->threads);
-        blocks = by_shared < blocks ? by_shared : blocks;
-        blocks = by_threads < blocks ? by_threads : blocks;
-        blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
-    } else if (blocks < 0 && !kernel_thread_level(l->kernel) && out->registers >= MOST_REGISTERS) {
+    const bool chooses = blocks < 0 && !kernel_thread_level(l->kernel);
+    if (chooses && registers >= MOST_REGISTERS) {
         blocks = 1; /* else ptxas 13.0 may give up, use 32 registers, and spill the rest */
+    } else if (chooses && registers > 0 && registers <= LARGE &&
+               (target_has(l->target, TARGET_ASKS_FOR_REGISTERS) || plan_multiplies_elements(l) ||
+                (registers > SMALL && blocks_with(l, registers) == blocks_with(l, fewer)))) {
+        blocks = blocks_with(l, registers);
     }
     struct ptx_limit limit = {
         .directive = PTX_MINNCTAPERSM, .count = 1, .values = {(uint32_t)blocks}};
