@@ -10,7 +10,8 @@ enum { BUCKETS = 4096 };
 /* A computed value that is visible here. */
 struct entry {
     const struct thread_operation *operation;
-    struct entry *next; /* of the bucket */
+    struct thread_value *value; /* its result, or what has its place */
+    struct entry *next;         /* of the bucket */
     uint32_t hash;
 };
 
@@ -18,8 +19,9 @@ struct numbering {
     struct arena *arena;
     const struct thread_operand **instead;       /* by number of a value; NULL: itself */
     const struct thread_operation **definitions; /* by number; NULL: no operation's result */
-    struct entry *entries;                       /* room for one a value */
+    struct entry *entries;                       /* room for two a value */
     size_t count;
+    int loops; /* around the present operation */
     struct entry *first[BUCKETS];
 };
 
@@ -226,7 +228,7 @@ static bool has_number(const struct thread_operation *op)
 }
 
 /* Adds a constant to what another constant was added to: (a + 1) + 1 is a + 2. */
-static void join_constants(struct numbering *g, struct thread_operation *op)
+static void join_constants(const struct numbering *g, struct thread_operation *op)
 {
     struct thread_operand *o = op->operands.data;
     if (op->op != THREAD_ADD || !dtype_is_int(op->types[0]) || o[0].kind != THREAD_VALUE ||
@@ -252,30 +254,77 @@ static struct thread_operand use(struct thread_value *v)
     return (struct thread_operand){.kind = THREAD_VALUE, .value = v};
 }
 
+/* Returns the result of a visible operation that computes the same; NULL: there is none. */
+static struct thread_value *find_same(const struct numbering *g, const struct thread_operation *op,
+                                      uint32_t hash)
+{
+    for (const struct entry *e = g->first[hash % BUCKETS]; e; e = e->next)
+        if (e->hash == hash && thread_same_operation(e->operation, op))
+            return e->value;
+    return NULL;
+}
+
+static void enter(struct numbering *g, const struct thread_operation *op,
+                  struct thread_value *value, uint32_t hash)
+{
+    struct entry **first = &g->first[hash % BUCKETS], *own = &g->entries[g->count++];
+    *own = (struct entry){op, value, *first, hash};
+    *first = own;
+}
+
+/* Adds a constant to a known sum in place of a number to a number plus the constant: in a loop over j where c + j is known, (c + 1) + j
+ * becomes (c + j) + 1, so that the loop keeps no register for c + 1. Returns a copy of the operation if it was changed, or else NULL. */
+static const struct thread_operation *add_to_known(const struct numbering *g,
+                                                   struct thread_operation *op)
+{
+    struct thread_operand *o = op->operands.data;
+    const bool adds = op->op == THREAD_ADD && dtype_is_int(op->types[0]);
+    for (size_t i = 0; i < 2 && adds && g->loops > 0; i++) {
+        const struct thread_operation *inner =
+            o[i].value ? g->definitions[o[i].value->number] : NULL;
+        if (!inner || inner->op != THREAD_ADD || inner->operands.data[1].kind != THREAD_INTEGER ||
+            o[1 - i].kind != THREAD_VALUE)
+            continue;
+        struct thread_operand operands[2];
+        operands[i] = inner->operands.data[0];
+        operands[1 - i] = o[1 - i];
+        struct thread_operation with = *op;
+        with.operands.data = operands;
+        struct thread_value *known = find_same(g, &with, thread_hash_operation(&with));
+        if (!known)
+            continue;
+        with.operands.data = arena_copy(g->arena, o, 2 * sizeof *o);
+        o[0] = use(known);
+        o[1] = inner->operands.data[1];
+        join_constants(g, op);
+        return arena_copy(g->arena, &with, sizeof with);
+    }
+    return NULL;
+}
+
 /* Returns whether another value takes the place of the result everywhere. */
 static bool number_operation(struct numbering *g, struct thread_operation *op)
 {
     struct thread_operand instead;
     if (!has_number(op))
         return false;
-    const struct thread_value *v = op->results.data[0];
+    struct thread_value *v = op->results.data[0];
     join_constants(g, op);
+    const struct thread_operation *before = add_to_known(g, op);
     g->definitions[v->number] = op;
     if (simplify(op, &instead) || converts_back(g, op, &instead)) {
         set_instead(g, v, instead);
         return instead.kind == THREAD_VALUE;
     }
     const uint32_t hash = thread_hash_operation(op);
-    struct entry **first = &g->first[hash % BUCKETS], *own = &g->entries[g->count];
-    for (const struct entry *e = *first; e; e = e->next)
-        if (e->hash == hash && thread_same_operation(e->operation, op)) {
-            set_instead(g, v, use(e->operation->results.data[0]));
-            return true;
-        }
-    *own = (struct entry){op, *first, hash};
-    *first = own;
-    g->count++;
-    return false;
+    struct thread_value *same = find_same(g, op, hash);
+    if (before)
+        enter(g, before, same ? same : v, thread_hash_operation(before));
+    if (same)
+        set_instead(g, v, use(same));
+    else
+        enter(g, op, v, hash);
+    return same != NULL;
 }
 
 /* --- loads under a predicate --- */
@@ -305,8 +354,7 @@ static void number_guarded_load(struct numbering *g, const struct thread_operati
     const struct thread_operand *condition = op->operands.data;
     const uint32_t hash = thread_hash_operation(load) * 31 +
                           (condition->value ? condition->value->number : 0) + THREAD_IF;
-    struct entry **first = &g->first[hash % BUCKETS], *own = &g->entries[g->count];
-    for (const struct entry *e = *first; e; e = e->next) {
+    for (const struct entry *e = g->first[hash % BUCKETS]; e; e = e->next) {
         const struct thread_operation *known = e->operation;
         if (e->hash == hash && known->op == THREAD_IF &&
             same_operand(known->operands.data, condition) &&
@@ -317,9 +365,7 @@ static void number_guarded_load(struct numbering *g, const struct thread_operati
             return;
         }
     }
-    *own = (struct entry){op, *first, hash};
-    *first = own;
-    g->count++;
+    enter(g, op, op->results.data[0], hash);
 }
 
 /* --- arguments of loops --- */
@@ -405,8 +451,10 @@ static void number_region(struct numbering *g, struct thread_region *r)
         r->operations.data[left++] = op;
         if (op->op == THREAD_LOOP)
             find_constant_arguments(g, op);
+        g->loops += op->op == THREAD_LOOP;
         for (size_t j = 0; j < op->regions.count; j++)
             number_region(g, op->regions.data[j]);
+        g->loops -= op->op == THREAD_LOOP;
         number_guarded_load(g, op);
     }
     r->operations.count = left;
@@ -430,7 +478,7 @@ void thread_number(struct arena *a, struct thread_function *f)
     g->arena = a;
     g->instead = arena_array(a, const struct thread_operand *, f->values + 1);
     g->definitions = arena_array(a, const struct thread_operation *, f->values + 1);
-    g->entries = arena_room(a, (f->values + 1) * sizeof *g->entries);
+    g->entries = arena_room(a, 2 * (f->values + 1) * sizeof *g->entries);
     number_region(g, f->body);
     number_holders(g, f);
 }
