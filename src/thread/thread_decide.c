@@ -1,6 +1,6 @@
 /* Uses facts: a condition that always holds, or never, is decided here, and so are the branches and exits that it guards. A
- * remainder of a sum loses the multiples of its divisor, and one that changes nothing goes. A random word takes numbers of 32
- * bits. */
+ * remainder of a sum loses the multiples of its divisor, one that changes nothing goes, and one of a number below two
+ * divisors, as a stage is, becomes a minimum. A random word takes numbers of 32 bits. */
 #include "thread/thread_build.h"
 #include "thread/thread_facts.h"
 
@@ -11,7 +11,8 @@ struct deciding {
     const struct thread_operation **definitions; /* by number */
     signed char *decided; /* by number of a condition: 1 it holds, -1 it does not, 0 not known */
     bool *narrow;         /* by number of a random word: its seed and its offset have 32 bits */
-    bool any;             /* one of these two */
+    bool *turns;          /* by number of a remainder: its dividend is below two divisors */
+    bool any;             /* one of these three */
 };
 
 static bool is_comparison(enum thread_opcode op)
@@ -109,9 +110,16 @@ static void look(void *user, const struct thread_operation *at, const struct fac
     } else if (is_remainder(op)) {
         reduce_dividend(g, op, facts);
         const struct facts f = thread_facts_of(facts, &op->operands.data[0], op->types[0]);
-        if (f.least >= 0 && f.greatest < op->operands.data[1].integer) {
+        const int64_t by = op->operands.data[1].integer;
+        const bool power = (by & (by - 1)) == 0;
+        if (f.least >= 0 && f.greatest < by) {
             op->op = THREAD_ADD;
             op->operands.data[1] = number(0);
+        } else if (f.least >= 0 && power && op->types[0] == DT_I32) {
+            op->op = THREAD_AND;
+            op->operands.data[1] = number(by - 1);
+        } else if (f.least >= 0 && !power && f.greatest < 2 * by && dtype_size(op->types[0]) == 4) {
+            g->turns[v->number] = g->any = true;
         }
     }
 }
@@ -189,6 +197,28 @@ static void narrow(struct deciding *g, struct thread_operation *op, struct threa
     }
 }
 
+/* Computes a % n of 0 <= a < 2 n: a - n wraps if a is less than n, and a is then the lesser of the two. */
+static void turn(struct deciding *g, struct thread_operation *op, struct thread_region *to)
+{
+    const bool is_signed = op->types[0] == DT_I32;
+    struct thread_operand *o = op->operands.data, a = o[0];
+    g->build.region = to;
+    g->build.where = op->where;
+    if (is_signed)
+        a = thread_use(THREAD_ADD_OP(&g->build, THREAD_CONVERT, DT_U32, DT_I32, a));
+    o[0] = thread_use(THREAD_ADD_OP(&g->build, THREAD_SUB, DT_U32, DT_NONE, a, o[1]));
+    o[1] = a;
+    op->op = THREAD_MIN;
+    op->types[0] = DT_U32;
+    if (!is_signed)
+        return;
+    o[0] = thread_use(THREAD_ADD_OP(&g->build, THREAD_MIN, DT_U32, DT_NONE, o[0], a));
+    op->op = THREAD_CONVERT;
+    op->types[0] = DT_I32;
+    op->types[1] = DT_U32;
+    op->operands.count = 1;
+}
+
 /* Lets an exit that is always taken leave the loop. Nothing after it in its region is reached. The test at the end of an
  * iteration stays, so that a loop with one iteration keeps its form. */
 static void leave(struct thread_operation *op)
@@ -212,6 +242,8 @@ static void decide_region(struct deciding *g, struct thread_region *r)
         }
         if (op->op == THREAD_PHILOX && g->narrow[op->results.data[0]->number])
             narrow(g, op, &to);
+        if (op->op == THREAD_REM && g->turns[op->results.data[0]->number])
+            turn(g, op, &to);
         struct thread_value *v = given(g, op);
         if (v && v->type.count == op->results.data[0]->type.count)
             g->instead[op->results.data[0]->number] = v;
@@ -235,6 +267,7 @@ void thread_decide(struct arena *a, struct thread_function *f)
 {
     struct deciding g = {.build = {.arena = a, .function = f, .where = f->where}};
     g.narrow = arena_array(a, bool, f->values + 1);
+    g.turns = arena_array(a, bool, f->values + 1);
     g.instead = arena_array(a, struct thread_value *, f->values + 1);
     g.definitions = arena_array(a, const struct thread_operation *, f->values + 1);
     g.decided = arena_array(a, signed char, f->values + 1);

@@ -272,8 +272,9 @@ static void enter(struct numbering *g, const struct thread_operation *op,
     *first = own;
 }
 
-/* Adds a constant to a known sum in place of a number to a number plus the constant: in a loop over j where c + j is known, (c + 1) + j
- * becomes (c + j) + 1, so that the loop keeps no register for c + 1. Returns a copy of the operation if it was changed, or else NULL. */
+/* Adds a constant to a known sum in place of a number to a number plus the constant: in a loop over j where c + j is known,
+ * (c + 1) + j becomes (c + j) + 1, so that the loop keeps no register for c + 1. Returns a copy of the operation if it was
+ * changed, or else NULL. */
 static const struct thread_operation *add_to_known(const struct numbering *g,
                                                    struct thread_operation *op)
 {

@@ -34,6 +34,7 @@ struct frame {
         *turn;      /* of the operation that is reached, or of the one that it is in */
     uint32_t depth; /* loops around its operations */
     uint32_t level; /* regions around them */
+    bool starts;    /* a pointer of the loop begins at a far copy */
     bool brief; /* a region of an `if` with few accesses: addresses are computed before the `if` */
     struct induction *induction; /* by argument of the loop */
     VEC(struct known) known;
@@ -522,9 +523,38 @@ static bool is_brief(const struct thread_operation *op)
     return count <= MOST_OPERATIONS;
 }
 
+/* Chooses the constant of a pointer that the loop carries to an address; `more` elements are left for the instruction. A copy's
+ * instruction has 12 bits for them, and ptxas adds the rest at each copy: the pointer of a far one begins there. */
+static void choose_start(struct reaching *g, struct frame *f, struct sum *at, int64_t *more,
+                         int64_t bytes, bool copy)
+{
+    enum { NEAR = 1 << 11 };
+    struct frame *loop = loop_of(f);
+    struct sum first, step;
+    if (!loop || !varies(g, loop, at))
+        return;
+    const bool far = copy && (*more * bytes >= NEAR || *more * bytes < -NEAR);
+    for (size_t i = 0; (far || loop->starts) && i < loop->known.count; i++) {
+        const struct sum *known = loop->known.data[i].sum;
+        struct sum away = *at;
+        thread_sum_add_scaled(&away, known, -1);
+        const int64_t constant = thread_sum_take_constant(&away);
+        if (away.count == 0 && !away.narrow && !away.failed && constant % bytes == 0) {
+            *at = *known;
+            *more += constant / bytes;
+            return;
+        }
+    }
+    if (far && grows(g, loop, at, &first, &step)) {
+        thread_sum_add_constant(at, *more * bytes);
+        *more = 0;
+        loop->starts = true;
+    }
+}
+
 /* o: the array, the index and the constant of elements of `bytes` bytes. A distance below 0 becomes a constant index. */
 static void reach_global(struct reaching *g, struct frame *f, struct thread_operand *o,
-                         int64_t bytes)
+                         int64_t bytes, bool copy)
 {
     enum { MOST_AWAY = 1 << 20 };
     if (o[0].kind != THREAD_VALUE ||
@@ -542,6 +572,7 @@ static void reach_global(struct reaching *g, struct frame *f, struct thread_oper
         thread_sum_add_constant(&at, (int64_t)((uint64_t)more * (uint64_t)bytes));
         more = 0;
     }
+    choose_start(g, f, &at, &more, bytes, copy);
     struct thread_operand v = place(g, frame_before(g, f, &at), &at);
     if (v.kind != THREAD_VALUE)
         return;
@@ -589,7 +620,7 @@ static void reach(struct reaching *g, struct frame *f, struct thread_operation *
     case THREAD_LOAD_CONST:
     case THREAD_LOAD_LOCAL:
     case THREAD_STORE_LOCAL:
-    case THREAD_STORE: reach_global(g, f, o, (int64_t)dtype_size(op->types[0])); break;
+    case THREAD_STORE: reach_global(g, f, o, (int64_t)dtype_size(op->types[0]), false); break;
     case THREAD_LOCK:
     case THREAD_UNLOCK:
     case THREAD_ATOMIC_ADD:
@@ -605,11 +636,11 @@ static void reach(struct reaching *g, struct frame *f, struct thread_operation *
         if (o[0].kind == THREAD_ELEMENT)
             reach_shared(g, f, &o[0]);
         else
-            reach_global(g, f, o, (int64_t)dtype_size(op->types[0]));
+            reach_global(g, f, o, (int64_t)dtype_size(op->types[0]), false);
         break;
     case THREAD_COPY_ASYNC:
         reach_shared(g, f, &o[0]);
-        reach_global(g, f, &o[1], thread_element_bytes(o[0].object));
+        reach_global(g, f, &o[1], thread_element_bytes(o[0].object), true);
         break;
     case THREAD_LOAD_SHARED:
     case THREAD_STORE_SHARED: reach_shared(g, f, &o[0]); break;
