@@ -6,124 +6,9 @@
 #include "plan/plan_limits.h"
 #include "tile/own_arrays.h"
 
-#include <stdarg.h>
 #include <string.h>
 
-/* --- errors --- */
-
-void emit_error(struct emit *m, struct loc loc, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    struct text text;
-    text_init(&text, m->arena);
-    text_vprintf(&text, format, args);
-    va_end(args);
-    if (!m->failed)
-        diag_error(m->diag, loc, "%s", text.data);
-    m->failed = true;
-}
-
-void emit_missing(struct emit *m, struct loc loc, const char *what, const char *way_out)
-{
-    if (m->failed)
-        return;
-    emit_error(m, loc, "%s is not compiled for GPUs in a kernel with %s", what,
-               m->by_threads ? m->by_threads->heads : "roles or mbarriers");
-    if (way_out)
-        diag_note(m->diag, loc, "%s", way_out);
-}
-
-/* --- parameters --- */
-
-static struct thread_value *add_parameter(struct emit *m, enum lowered_param_kind kind,
-                                          const struct sym *s, const struct lowered_map *map)
-{
-    enum dtype t = kind == LOWERED_MAP ? DT_NONE : kind == LOWERED_SCALAR ? s->type.dtype : DT_U64;
-    bool added;
-    struct lowered_param p = {.kind = kind, .sym = s, .map = map};
-    struct thread_value *v = thread_new_value(&m->b, (struct thread_type){.dtype = t, .count = 1});
-    v->name = kind == LOWERED_MAP
-                  ? arena_printf(m->arena, "map_%s_%d", s->name, (int)m->map_list.count)
-              : kind == LOWERED_TICKET ? kernel_unused_name(m->kernel, "ticket")
-                                       : s->name;
-    vec_push(m->arena, &m->out->params, p);
-    vec_push(m->arena, &m->function_parameters, v);
-    if (m->by_threads)
-        v->divisor = m->by_threads->divisor(m, &p);
-    if (kind == LOWERED_MAP || kind == LOWERED_TICKET)
-        return v;
-    struct scalar *scalar = arena_new(m->arena, struct scalar);
-    *scalar = (struct scalar){thread_use(v), t};
-    number_map_entry(m->arena, &m->fixed, (uintptr_t)s, &added)->value = (uintptr_t)scalar;
-    return v;
-}
-
-static void list_parameters(struct emit *m)
-{
-    for (const struct param *p = m->kernel->params; p; p = p->next) {
-        if (p->sym->is_static && p->sym->has_value)
-            continue;
-        add_parameter(m, p->sym->is_pointer ? LOWERED_POINTER : LOWERED_SCALAR, p->sym, NULL);
-    }
-    for (const struct sym *s = m->kernel->symbols; s; s = s->next)
-        if (s->storage == ST_VIEW && !s->base)
-            add_parameter(m, LOWERED_WORKSPACE, s, NULL);
-    if (m->by_threads && m->by_threads->draws(m))
-        m->ticket = add_parameter(m, LOWERED_TICKET, NULL, NULL);
-}
-
-struct thread_operand emit_map(struct emit *m, const struct sym *view, const int *box, int swizzle)
-{
-    for (size_t i = 0; i < m->map_list.count; i++) {
-        const struct map_param *p = &m->map_list.data[i];
-        if (p->view == view && p->map->swizzle == swizzle &&
-            memcmp(p->map->box, box, sizeof p->map->box) == 0)
-            return thread_use(p->value);
-    }
-    struct lowered_map *map = arena_new(m->arena, struct lowered_map);
-    map->rank = view->type.rank;
-    map->swizzle = swizzle;
-    memcpy(map->box, box, sizeof map->box);
-    struct map_param p = {view, map, add_parameter(m, LOWERED_MAP, view, map)};
-    vec_push(m->arena, &m->map_list, p);
-    return thread_use(p.value);
-}
-
-struct thread_operand emit_base(struct emit *m, const struct sym *view)
-{
-    const struct sym *memory = view->base ? view->base : view;
-    const struct number_entry *found = number_map_find(&m->fixed, (uintptr_t)memory);
-    struct scalar base = *(const struct scalar *)(uintptr_t)found->value;
-    if (view->base_offset) {
-        struct scalar bytes =
-            emit_op2(m, THREAD_MUL, DT_I64, emit_as(m, emit_scalar(m, view->base_offset), DT_I64),
-                     emit_constant(DT_I64, (int64_t)dtype_size(view->type.dtype)));
-        base = emit_op2(m, THREAD_ADD, DT_U64, base, emit_as(m, bytes, DT_U64));
-    }
-    return base.o;
-}
-
 /* --- shared memory --- */
-
-static void list_objects(struct emit *m)
-{
-    for (const struct sym *s = m->kernel->symbols; s; s = s->next) {
-        if (s->storage != ST_SHARED && s->storage != ST_MBARRIER)
-            continue;
-        enum dtype t = s->storage == ST_MBARRIER ? DT_NONE : s->type.dtype;
-        bool added;
-        struct thread_object *o = thread_new_object(
-            &m->b, s->name, t, (uint32_t)type_elements(&s->type), (uint32_t)s->offset);
-        number_map_entry(m->arena, &m->objects, (uintptr_t)s, &added)->value = (uintptr_t)o;
-    }
-}
-
-struct thread_object *emit_object(struct emit *m, const struct sym *s)
-{
-    m->place.touched |= m->by_threads != NULL;
-    return (struct thread_object *)(uintptr_t)number_map_find(&m->objects, (uintptr_t)s)->value;
-}
 
 static bool shared_fits(struct emit *m)
 {
@@ -145,50 +30,7 @@ static bool shared_fits(struct emit *m)
     return false;
 }
 
-/* Returns whether the facts have learned the conditions of all loops in whose bodies the statement is. *count: the number of
- * these loops. */
-static bool knows_loops(const struct emit *m, const struct flow_loop *loop, size_t *count)
-{
-    *count = 0;
-    if (!loop)
-        return true;
-    const bool outer = knows_loops(m, loop->outer, count);
-    if (!loop->in_body)
-        return outer;
-    return outer && (*count)++ < m->learned.count && m->learned.data[*count - 1] == loop->s;
-}
-
-static void enter_loops(struct emit *m, const struct flow_loop *loop)
-{
-    if (!loop)
-        return;
-    enter_loops(m, loop->outer);
-    if (!loop->in_body)
-        return;
-    tile_facts_enter(m->facts, loop->s);
-    vec_push(m->arena, &m->learned, loop->s);
-}
-
-struct facts emit_facts_of(struct emit *m, const struct expr *e)
-{
-    size_t loops;
-    const bool known = knows_loops(m, m->loop, &loops) && loops == m->learned.count;
-    if (!known || m->facts->undo.count != m->learned_facts) {
-        tile_facts_forget(m->facts, 0);
-        m->learned.count = 0;
-        enter_loops(m, m->loop);
-        m->learned_facts = m->facts->undo.count;
-    }
-    return tile_facts_of(m->facts, e);
-}
-
 /* --- roles --- */
-
-struct scalar emit_place(struct emit *m, enum thread_opcode op)
-{
-    return (struct scalar){thread_use(thread_add_counted(&m->b, op, DT_NONE, DT_NONE, 0, NULL, 0)),
-                           DT_U32};
-}
 
 /* Finds where the thread is in a role. */
 static void enter_place(struct emit *m, int first, int warps, int replicas)
@@ -210,21 +52,6 @@ static void enter_place(struct emit *m, int first, int warps, int replicas)
     m->place.elected =
         THREAD_ADD_OP(&m->b, THREAD_EQ, DT_U32, DT_NONE, thread.o, thread_integer(0));
     m->begun = 1;
-}
-
-void emit_sync(struct emit *m)
-{
-    const struct position *p = &m->place;
-    bool block = p->barrier == 0;
-    m->place.touched = false;
-    m->room.barriers++;
-    if (p->barrier == EMIT_OF_WARP) {
-        thread_add_counted(&m->b, THREAD_WARP_SYNC, DT_NONE, DT_NONE, 0, NULL, 0);
-        return;
-    }
-    struct scalar which = emit_by(m, THREAD_ADD, p->replica, p->barrier);
-    THREAD_ADD_OP(&m->b, THREAD_BARRIER, DT_NONE, DT_NONE, block ? thread_integer(0) : which.o,
-                  thread_integer(block ? 0 : p->warps * WARP_LANES));
 }
 
 static void emit_role(struct emit *m, const struct stmt *s, struct thread_operation *roles)
@@ -437,8 +264,8 @@ static struct thread_function *make_function(struct emit *m)
         return NULL;
     if (!m->by_threads)
         m->facts = plan.facts;
-    list_parameters(m);
-    list_objects(m);
+    emit_list_parameters(m);
+    emit_list_objects(m);
     emit_note_shared(m);
     emit_note_order(m);
     m->copies_stores = kernel_copies_stores(m->kernel);

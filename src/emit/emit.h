@@ -1,8 +1,12 @@
 /* Tile IR → thread IR → PTX: one kernel, for one choice of types, tuned values, statics and facts about sizes.
  *
- *   emit.c          the kernel: parameters, shared memory, mbarriers, roles
+ *   emit.c          the kernel: its places, roles and module
+ *   emit_value.c    scalars as values of thread IR: operations that fold constants, casts
+ *   emit_state.c    what is reported and known, variables, shared objects, barriers
+ *   emit_parameters.c  parameters: the program's, workspaces, tensor maps
+ *   emit_control.c  branches and loops that expressions and copies need
  *   emit_scalar.c   scalar expressions
- *   emit_flow.c     variables, branches, loops
+ *   emit_flow.c     branches and loops of the program
  *   emit_stmt.c     statements
  *   emit_place.c    register tiles: which elements each thread has
  *   emit_tile.c     register tiles: elementwise operations

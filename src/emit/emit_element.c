@@ -567,24 +567,6 @@ static bool effect(struct emit *m, const struct stmt *s)
     }
 }
 
-uint32_t emit_divisor(struct emit *m, const struct lowered_param *p)
-{
-    enum { POINTER = 16, WORKSPACE = 256, MOST = 4096 };
-    const int *given = m->options->alignment;
-    if (p->kind == LOWERED_WORKSPACE)
-        return WORKSPACE;
-    if (p->kind == LOWERED_TICKET)
-        return sizeof(uint32_t);
-    if (p->kind == LOWERED_POINTER)
-        return given ? (uint32_t)given[p->sym->index] : POINTER;
-    if (!dtype_is_int(p->sym->type.dtype))
-        return 0;
-    const struct expr e = {.op = OP_REF, .type = p->sym->type, .sym = (struct sym *)p->sym};
-    const struct facts f = emit_facts_of(m, &e);
-    const int64_t divides = facts_divisor(&f), power = divides & -divides;
-    return divides == 0 || power > MOST ? MOST : power > 1 ? (uint32_t)power : 0;
-}
-
 static void note_exchange(void *user, struct expr **at)
 {
     *(bool *)user |= exchanges(*at);
@@ -617,8 +599,6 @@ static void enter(struct emit *m)
 
 const struct by_threads emit_by_threads = {
     .heads = "`threads(…)`",
-    .divisor = emit_divisor,
-    .draws = emit_draws,
     .enter = enter,
     .scalar = scalar,
     .store = store,

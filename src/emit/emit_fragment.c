@@ -51,16 +51,6 @@ static int32_t cast_together(enum dtype from, enum dtype to)
     return is_byte_float(from) && to == DT_F16 ? 4 : 1;
 }
 
-struct scalar emit_value_of(struct emit *m, struct scalar v)
-{
-    if (v.o.kind == THREAD_VALUE)
-        return v;
-    return (struct scalar){
-        thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, v.dtype, DT_NONE,
-                                 emit_predicate(m, emit_constant(DT_BOOL, 1)), v.o, v.o)),
-        v.dtype};
-}
-
 struct fragment emit_fragment_cast(struct emit *m, const struct fragment *f, enum dtype t)
 {
     enum { MOST = 4 };
@@ -525,8 +515,6 @@ static void enter(struct emit *m)
 
 const struct by_threads emit_by_tiles = {
     .heads = "`warps(…)`",
-    .divisor = emit_divisor,
-    .draws = emit_draws,
     .enter = enter,
     .scalar = scalar,
     .store = store,

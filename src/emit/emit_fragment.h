@@ -31,8 +31,6 @@ void emit_fragment_apart(struct emit *m, struct fragment *f);
 /* Returns registers [first, first + count) as one value. */
 struct thread_operand emit_fragment_part(struct emit *m, const struct fragment *f, int32_t first,
                                          int32_t count);
-/* Returns the scalar as a value, also if it is a constant: for operations on other lanes. */
-struct scalar emit_value_of(struct emit *m, struct scalar v);
 struct fragment emit_fragment_cast(struct emit *m, const struct fragment *f, enum dtype t);
 /* Returns the value of a tile expression, or of a scalar, in the layout. */
 struct fragment emit_fragment(struct emit *m, const struct expr *e, const struct layout *wanted);

@@ -198,11 +198,6 @@ struct emit {
     bool failed;
 };
 
-/* Reports an error of the user's program, and fails. */
-void emit_error(struct emit *m, struct loc loc, const char *format, ...) DIAG_FORMAT(3, 4);
-/* Reports that `what` is not compiled in such a kernel. way_out: the note that follows; NULL: none. */
-void emit_missing(struct emit *m, struct loc loc, const char *what, const char *way_out);
-
 /* Makes the next operations come from `where`. Returns the place before it, to which the caller returns later. */
 static inline struct loc emit_at(struct emit *m, struct loc where)
 {
@@ -211,64 +206,68 @@ static inline struct loc emit_at(struct emit *m, struct loc where)
     return before;
 }
 
-/* --- emit.c --- */
+/* --- emit_value.c --- */
 
-struct thread_object *emit_object(struct emit *m, const struct sym *s);
-/* Emits an operation without operands that says where the thread is: a u32. */
-struct scalar emit_place(struct emit *m, enum thread_opcode op);
-/* Returns the tensor map of a view, a parameter. box: elements along each axis of the view. */
-struct thread_operand emit_map(struct emit *m, const struct sym *view, const int *box, int swizzle);
-/* Returns the address at which a view begins, a u64. */
-struct thread_operand emit_base(struct emit *m, const struct sym *view);
-/* Returns what is known of a scalar in this place. */
-struct facts emit_facts_of(struct emit *m, const struct expr *e);
-/* Emits the barrier of the present role. */
-void emit_sync(struct emit *m);
-
-/* --- emit_scalar.c --- */
-
-struct scalar emit_scalar(struct emit *m, const struct expr *e);
-/* Returns what a program can do instead of an operation that has no code. */
-const char *emit_way_out(enum op op);
+/* Returns the value as a scalar. */
+static inline struct scalar emit_of_value(struct thread_value *v, enum dtype t)
+{
+    return (struct scalar){thread_use(v), t};
+}
+struct scalar emit_constant(enum dtype t, int64_t v);
 struct scalar emit_as(struct emit *m, struct scalar v, enum dtype t); /* a cast */
+struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,
+                                struct thread_operand v);
+/* Returns the scalar as a value, also if it is a constant: for operations on other lanes. */
+struct scalar emit_value_of(struct emit *m, struct scalar v);
 /* Returns a shift's amount as a u32. All amounts from the type's width on give the same result. */
 struct scalar emit_shift_amount(struct emit *m, struct scalar v);
-struct scalar emit_constant(enum dtype t, int64_t v);
 /* Emits an operation on two scalars of type t. Folds integers. */
 struct scalar emit_op2(struct emit *m, enum thread_opcode op, enum dtype t, struct scalar a,
                        struct scalar b);
+/* emit_op2 on a u32 and a constant. */
+struct scalar emit_by(struct emit *m, enum thread_opcode op, struct scalar a, int64_t b);
 /* *a becomes a and b, bools. */
 void emit_and(struct emit *m, struct scalar *a, struct scalar b);
 /* Returns whether the thread is the role's one thread: a bool. */
 struct scalar emit_elected(const struct emit *m);
-/* emit_op2 on a u32 and a constant. */
-struct scalar emit_by(struct emit *m, enum thread_opcode op, struct scalar a, int64_t b);
 /* Returns the scalar as an operand of type u32. */
 struct thread_operand emit_u32(struct emit *m, struct scalar v);
 /* Returns a bool as a value, also if it is a constant. */
 struct thread_operand emit_predicate(struct emit *m, struct scalar v);
 struct scalar emit_not(struct emit *m, struct scalar v);
-/* Emits an elementwise operation of the language on operands of type t: scalars, or groups of equal length. Returns false if
- * thread IR has no such operation. */
-bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_operand *args,
-                int count, struct thread_operand *result);
-/* Emits an operation of the language on two scalars of type t. */
-struct scalar emit_pair(struct emit *m, enum op op, enum dtype t, struct scalar a, struct scalar b);
-/* Returns the neutral element of the operation: combined with x, it gives x. */
-struct scalar emit_neutral(enum op op, enum dtype t);
-/* Emits the elementwise operation of e on scalars, one for each argument. */
-struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct scalar *args);
-/* Returns whether an element of e depends on one element of each argument only; lookup, bits and philox count, too. */
-bool emit_is_of_elements(const struct expr *e);
-/* Emits an element of such a value. args: one element of each argument, EMIT_MOST_ARGS in all. */
-struct scalar emit_of_elements(struct emit *m, const struct expr *e, struct scalar *args);
-struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,
-                                struct thread_operand v);
 
-/* --- emit_flow.c --- */
+/* --- emit_state.c --- */
 
+/* Reports an error of the user's program, and fails. */
+void emit_error(struct emit *m, struct loc loc, const char *format, ...) DIAG_FORMAT(3, 4);
+/* Reports that `what` is not compiled in such a kernel. way_out: the note that follows; NULL: none. */
+void emit_missing(struct emit *m, struct loc loc, const char *what, const char *way_out);
+/* Returns what a program can do instead of an operation that has no code. */
+const char *emit_way_out(enum op op);
 struct variable *emit_variable(struct emit *m, const struct sym *s); /* NULL: none is declared */
 struct variable *emit_declare(struct emit *m, const struct sym *s, int count);
+/* Makes the objects of the shared arrays. */
+void emit_list_objects(struct emit *m);
+struct thread_object *emit_object(struct emit *m, const struct sym *s);
+/* Emits an operation without operands that says where the thread is: a u32. */
+struct scalar emit_place(struct emit *m, enum thread_opcode op);
+/* Returns what is known of a scalar in this place. */
+struct facts emit_facts_of(struct emit *m, const struct expr *e);
+/* Emits the barrier of the present role. */
+void emit_sync(struct emit *m);
+/* Emits a barrier if scratch was read since the last one. It precedes control flow, after which that is not known. */
+void emit_settle(struct emit *m);
+
+/* --- emit_parameters.c --- */
+
+void emit_list_parameters(struct emit *m);
+/* Returns the tensor map of a view, a parameter. box: elements along each axis of the view. */
+struct thread_operand emit_map(struct emit *m, const struct sym *view, const int *box, int swizzle);
+/* Returns the address at which a view begins, a u64. */
+struct thread_operand emit_base(struct emit *m, const struct sym *view);
+
+/* --- emit_control.c --- */
+
 /* Begins an `if` for the threads whose predicate is true, unless it is a constant. Returns the region around it, which the
  * caller makes m->b.region again. */
 struct thread_region *emit_open_if(struct emit *m, struct scalar predicate);
@@ -301,6 +300,27 @@ void emit_choice_give(struct emit *m, const struct scalar *values, int64_t count
 /* Ends the `if`. results: `count` values of this type. */
 void emit_choice_end(struct emit *m, const struct choice *c, struct thread_type type,
                      struct scalar *results, int64_t count);
+
+/* --- emit_scalar.c --- */
+
+struct scalar emit_scalar(struct emit *m, const struct expr *e);
+/* Emits an elementwise operation of the language on operands of type t: scalars, or groups of equal length. Returns false if
+ * thread IR has no such operation. */
+bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_operand *args,
+                int count, struct thread_operand *result);
+/* Emits an operation of the language on two scalars of type t. */
+struct scalar emit_pair(struct emit *m, enum op op, enum dtype t, struct scalar a, struct scalar b);
+/* Returns the neutral element of the operation: combined with x, it gives x. */
+struct scalar emit_neutral(enum op op, enum dtype t);
+/* Emits the elementwise operation of e on scalars, one for each argument. */
+struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct scalar *args);
+/* Returns whether an element of e depends on one element of each argument only; lookup, bits and philox count, too. */
+bool emit_is_of_elements(const struct expr *e);
+/* Emits an element of such a value. args: one element of each argument, EMIT_MOST_ARGS in all. */
+struct scalar emit_of_elements(struct emit *m, const struct expr *e, struct scalar *args);
+
+/* --- emit_flow.c --- */
+
 /* Returns whether a statement of the list is an `if` whose first arm ends with `continue`. The rest of the loop's body is then
  * a part of its other arm. */
 bool emit_skips_rest(const struct emit *m, const struct stmt *list, const struct stmt *s);
@@ -445,8 +465,6 @@ struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, s
 /* Ends an exchange of a kernel without roles, after scratch was read. The next write to the scratch emits the barrier that must
  * come before it. */
 void emit_was_read(struct emit *m, const struct scratch *s);
-/* Emits a barrier if scratch was read since the last one. It precedes control flow, after which that is not known. */
-void emit_settle(struct emit *m);
 /* A part of a tile: its first row and column, its rows and columns. */
 struct window {
     int64_t start[2], extent[2];
@@ -532,9 +550,6 @@ bool emit_has_atomic(struct emit *m, const struct expr *e);
 /* The functions that emit kernels without roles: one table for thread-level kernels, one for tile-level kernels. */
 struct by_threads {
     const char *heads; /* the name of such kernels in messages */
-    /* Returns a number that certainly divides a parameter; 0: none is known. */
-    uint32_t (*divisor)(struct emit *m, const struct lowered_param *p);
-    bool (*draws)(const struct emit *m); /* emit_draws */
     /* Finds where the thread is in its block. */
     void (*enter)(struct emit *m);
     /* Emits a scalar. Returns false if emit_scalar emits it as in other kernels. */
@@ -552,7 +567,6 @@ struct by_threads {
                                      const struct scalar *indices);
 };
 extern const struct by_threads emit_by_threads, emit_by_tiles;
-uint32_t emit_divisor(struct emit *m, const struct lowered_param *p);
 
 /* An access to a part of a view, a shared array or a thread's own array, element by element. */
 struct part_access {

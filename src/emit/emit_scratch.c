@@ -19,12 +19,6 @@ void emit_was_read(struct emit *m, const struct scratch *s)
     plan_room_done(&m->room, s->object->at);
 }
 
-void emit_settle(struct emit *m)
-{
-    if (plan_room_is_read(&m->room) && !m->failed && !m->ended)
-        emit_sync(m);
-}
-
 /* Takes room for the elements where no shared tile is in use. Returns its place. */
 static uint32_t take_room(struct emit *m, int64_t bytes)
 {
