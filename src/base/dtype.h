@@ -51,6 +51,11 @@ static inline bool dtype_is_signed(enum dtype t)
     return dtype_table[t].kind == DK_SINT || dtype_table[t].kind == DK_FLOAT;
 }
 
+static inline bool is_half(enum dtype t)
+{
+    return t == DT_F16 || t == DT_BF16;
+}
+
 /* Returns the type called `name` (of `length` bytes), or DT_NONE. */
 enum dtype dtype_by_name(const char *name, size_t length);
 

@@ -8,8 +8,10 @@
  *   emit_scalar.c   scalar expressions
  *   emit_flow.c     branches and loops of the program
  *   emit_stmt.c     statements
- *   emit_place.c    register tiles: which elements each thread has
- *   emit_tile.c     register tiles: elementwise operations
+ *   emit_group.c    groups: several values of a thread that are one value of thread IR
+ *   emit_operation.c  operations of the language on scalars and groups
+ *   emit_place.c    register tiles: which elements each thread has, other forms
+ *   emit_tile.c     register tiles: expressions, elementwise operations
  *   emit_reduce.c   register tiles: reductions
  *   emit_scan.c     register tiles: scans
  *   emit_shape.c    register tiles: operations that move elements between threads

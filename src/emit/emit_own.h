@@ -301,9 +301,21 @@ void emit_choice_give(struct emit *m, const struct scalar *values, int64_t count
 void emit_choice_end(struct emit *m, const struct choice *c, struct thread_type type,
                      struct scalar *results, int64_t count);
 
-/* --- emit_scalar.c --- */
+/* --- emit_group.c --- */
 
-struct scalar emit_scalar(struct emit *m, const struct expr *e);
+/* Returns `count` elements of a group, from `first` on, `step` apart. */
+struct thread_operand emit_part(struct emit *m, enum dtype t, struct thread_operand v, int first,
+                                int count, int step);
+/* Joins values of equal lengths to one group. */
+struct thread_operand emit_join(struct emit *m, enum dtype t, const struct thread_operand *values,
+                                int count);
+/* Returns a group of `count` equal elements. */
+struct thread_operand emit_splat(struct emit *m, enum dtype t, struct thread_operand v, int count);
+/* If the first value is a group, makes it `count` scalars. */
+void emit_take_apart(struct emit *m, struct scalar *v, int count);
+
+/* --- emit_operation.c --- */
+
 /* Emits an elementwise operation of the language on operands of type t: scalars, or groups of equal length. Returns false if
  * thread IR has no such operation. */
 bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_operand *args,
@@ -314,10 +326,15 @@ struct scalar emit_pair(struct emit *m, enum op op, enum dtype t, struct scalar 
 struct scalar emit_neutral(enum op op, enum dtype t);
 /* Emits the elementwise operation of e on scalars, one for each argument. */
 struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct scalar *args);
+struct scalar emit_lookup_of(struct emit *m, const struct expr *e, struct scalar index);
 /* Returns whether an element of e depends on one element of each argument only; lookup, bits and philox count, too. */
 bool emit_is_of_elements(const struct expr *e);
 /* Emits an element of such a value. args: one element of each argument, EMIT_MOST_ARGS in all. */
 struct scalar emit_of_elements(struct emit *m, const struct expr *e, struct scalar *args);
+
+/* --- emit_scalar.c --- */
+
+struct scalar emit_scalar(struct emit *m, const struct expr *e);
 
 /* --- emit_flow.c --- */
 
@@ -399,40 +416,33 @@ struct held emit_held(struct emit *m, const struct tile *t, const struct type *t
 /* Returns a predicate that is true for one of the threads that hold the same elements. */
 struct scalar emit_holds_first(struct emit *m, enum tile_form form);
 struct thread_operand emit_element(struct emit *m, const struct tile *t, int part, int i);
+/* Returns whether the tile is swizzled: its rows must be multiples of 128 bytes. */
+bool emit_is_swizzled(const struct sym *s);
+struct tile emit_uniform(struct scalar v);
+/* Returns a tile of the type without parts. */
+struct tile emit_tile_like(const struct type *t, int blocks);
+/* Gives the types of a register tile's slots. Returns their number. */
+int emit_tile_slots(struct emit *m, const struct type *t, struct loc loc,
+                    struct thread_type *types);
+/* Returns strand i of a block of a tile that is used as a tile of `columns` columns: elements i, i + 4, i + 8 … */
+struct thread_operand emit_strand(struct emit *m, const struct tile *t, int block, int i,
+                                  int columns);
+/* Makes a part of a whole tile from its strands. */
+struct thread_operand emit_weave(struct emit *m, enum dtype t, const struct thread_operand *strands,
+                                 int columns);
+struct tile emit_tile_cast(struct emit *m, struct tile t, enum dtype to);
+/* Repeats the elements of the tile for the form of a tile of the type. */
+struct tile emit_spread(struct emit *m, const struct tile *from, const struct type *t,
+                        struct loc loc);
+struct tile emit_tile_of(struct emit *m, const struct variable *v, struct loc loc);
 
 /* --- emit_tile.c --- */
 
 struct tile emit_tile(struct emit *m, const struct expr *e);
 struct tile emit_lookup(struct emit *m, const struct expr *e);
-struct scalar emit_lookup_of(struct emit *m, const struct expr *e, struct scalar index);
 /* Emits bits or philox. The value of a scalar one is part[0]. */
 struct tile emit_typed(struct emit *m, const struct expr *e);
-/* Gives the types of a register tile's slots. Returns their number. */
-int emit_tile_slots(struct emit *m, const struct type *t, struct loc loc,
-                    struct thread_type *types);
-struct tile emit_tile_of(struct emit *m, const struct variable *v, struct loc loc);
 void emit_tile_assign(struct emit *m, struct variable *v, const struct expr *value);
-struct tile emit_tile_cast(struct emit *m, struct tile t, enum dtype to);
-/* Repeats the elements of the tile for the form of a tile of the type. */
-struct tile emit_spread(struct emit *m, const struct tile *from, const struct type *t,
-                        struct loc loc);
-/* Returns strand i of a block of a tile that is used as a tile of `columns` columns: elements i, i + 4, i + 8 … */
-struct thread_operand emit_strand(struct emit *m, const struct tile *t, int block, int i,
-                                  int columns);
-/* Returns a group of `count` equal elements. */
-struct thread_operand emit_splat(struct emit *m, enum dtype t, struct thread_operand v, int count);
-/* Makes a part of a whole tile from its strands. */
-struct thread_operand emit_weave(struct emit *m, enum dtype t, const struct thread_operand *strands,
-                                 int columns);
-
-/* Joins values of equal lengths to one group. */
-struct thread_operand emit_join(struct emit *m, enum dtype t, const struct thread_operand *values,
-                                int count);
-/* Returns `count` elements of a group, from `first` on, `step` apart. */
-struct thread_operand emit_part(struct emit *m, enum dtype t, struct thread_operand v, int first,
-                                int count, int step);
-/* If the first value is a group, makes it `count` scalars. */
-void emit_take_apart(struct emit *m, struct scalar *v, int count);
 
 /* --- emit_reduce.c --- */
 
@@ -501,8 +511,6 @@ struct shared_part {
     int panel; /* columns of a panel; not swizzled: all columns */
 };
 bool emit_shared_part(struct emit *m, const struct expr *access, struct shared_part *out);
-/* Returns whether the tile is swizzled: its rows must be multiples of 128 bytes. */
-bool emit_is_swizzled(const struct sym *s);
 void emit_shared_store(struct emit *m, const struct expr *target, const struct tile *value);
 struct tile emit_shared_load(struct emit *m, const struct expr *e);
 struct scalar emit_shared_element(struct emit *m, const struct expr *e);

@@ -134,3 +134,124 @@ struct thread_operand emit_element(struct emit *m, const struct tile *t, int par
         return v;
     return emit_part(m, t->dtype, v, i, 1, 1);
 }
+
+/* --- shared tiles --- */
+
+/* Returns whether the tile is swizzled. The copy engine exchanges pieces by their addresses, so each panel must begin at a
+ * multiple of 1024 bytes. */
+bool emit_is_swizzled(const struct sym *s)
+{
+    const struct type *t = &s->type;
+    const int64_t size = (int64_t)dtype_size(t->dtype);
+    if (t->rank < 2 || t->extent[t->rank - 1] * size % EMIT_PANEL != 0)
+        return false;
+    int64_t rows = t->extent[t->rank - 2];
+    return rows % EMIT_SWIZZLED_ROWS == 0 || type_elements(t) * size == rows * EMIT_PANEL;
+}
+
+/* --- register tiles in other forms --- */
+
+struct tile emit_uniform(struct scalar v)
+{
+    struct tile t = {.form = TILE_UNIFORM, .dtype = v.dtype, .blocks = 1};
+    t.part[0] = v.o;
+    return t;
+}
+
+struct tile emit_tile_like(const struct type *t, int blocks)
+{
+    return (struct tile){
+        .form = emit_form(t), .dtype = t->dtype, .blocks = blocks, .columns = emit_columns(t)};
+}
+
+int emit_tile_slots(struct emit *m, const struct type *t, struct loc loc, struct thread_type *types)
+{
+    int elements, blocks = emit_blocks(m, t, loc);
+    int parts = emit_parts(emit_form(t), blocks, emit_columns(t), &elements);
+    for (int i = 0; i < parts; i++)
+        types[i] = (struct thread_type){.dtype = t->dtype, .count = (uint16_t)elements};
+    return blocks ? parts : 0;
+}
+
+/* Returns strand i of a block of a tile that is used as a tile of `columns` columns. */
+struct thread_operand emit_strand(struct emit *m, const struct tile *t, int block, int i,
+                                  int columns)
+{
+    int count = columns / 8;
+    switch (t->form) {
+    case TILE_UNIFORM: return t->part[0];
+    case TILE_ROWS: return t->part[2 * block + i / 2];
+    case TILE_COLUMNS: return emit_part(m, t->dtype, t->part[0], i % 2, count, 2);
+    default: return emit_part(m, t->dtype, t->part[block], i, count, EMIT_STRANDS);
+    }
+}
+
+struct thread_operand emit_weave(struct emit *m, enum dtype t, const struct thread_operand *strands,
+                                 int columns)
+{
+    struct thread_operand all[EMIT_STRANDS];
+    for (int i = 0; i < EMIT_STRANDS; i++) {
+        bool whole = strands[i].kind == THREAD_VALUE && strands[i].value->type.count == columns / 8;
+        all[i] = whole ? strands[i] : emit_splat(m, t, strands[i], columns / 8);
+    }
+    return thread_use(thread_add_counted(&m->b, THREAD_WEAVE, t, DT_NONE, 0, all, EMIT_STRANDS));
+}
+
+struct tile emit_tile_cast(struct emit *m, struct tile t, enum dtype to)
+{
+    if (t.dtype == to)
+        return t;
+    int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
+    for (int i = 0; i < parts; i++)
+        t.part[i] = emit_as(m, (struct scalar){t.part[i], t.dtype}, to).o;
+    t.dtype = to;
+    return t;
+}
+
+struct tile emit_spread(struct emit *m, const struct tile *from, const struct type *t,
+                        struct loc loc)
+{
+    struct tile to = emit_tile_like(t, emit_blocks(m, t, loc));
+    int elements, parts = emit_parts(to.form, to.blocks, to.columns, &elements);
+    to.dtype = from->dtype;
+    if (from->form == to.form)
+        return *from;
+    if (from->form == TILE_UNIFORM) {
+        struct thread_operand all = emit_splat(m, from->dtype, from->part[0], elements);
+        for (int i = 0; i < parts; i++)
+            to.part[i] = all;
+        return to;
+    }
+    struct tile wide = is_half(from->dtype) ? emit_tile_cast(m, *from, DT_F32) : *from;
+    for (int b = 0; b < to.blocks; b++) {
+        struct thread_operand strands[EMIT_STRANDS];
+        for (int i = 0; i < EMIT_STRANDS; i++)
+            strands[i] = emit_strand(m, &wide, b, i, to.columns);
+        to.part[b] = emit_weave(m, wide.dtype, strands, to.columns);
+    }
+    to.dtype = wide.dtype;
+    return emit_tile_cast(m, to, from->dtype);
+}
+
+struct tile emit_tile_of(struct emit *m, const struct variable *v, struct loc loc)
+{
+    struct tile t = emit_tile_like(&v->sym->type, 1);
+    int parts = v->count - v->sums;
+    t.blocks = t.form == TILE_WHOLE ? parts : t.form == TILE_ROWS ? parts / 2 : 1;
+    if (v->flight > 0) {
+        emit_error(m, loc, "`%s` is used while a product may still add to it", v->sym->name);
+        diag_note(m->diag, loc, "wait for the product before: `dot_wait(0)`");
+        return emit_uniform(emit_constant(t.dtype, 0));
+    }
+    for (int i = 0; i < parts; i++)
+        t.part[i] = v->slots[i].o;
+    if (!v->sums)
+        return t;
+    struct thread_operand counts = v->slots[parts].o;
+    if (counts.kind != THREAD_VALUE)
+        return counts.integer ? t : emit_uniform((struct scalar){thread_integer(0), t.dtype});
+    for (int i = 0; i < parts; i++)
+        t.part[i] = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t.dtype, DT_NONE, counts,
+                                             t.part[i], thread_integer(0)));
+    return t;
+}

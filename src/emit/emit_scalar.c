@@ -7,49 +7,6 @@
 
 /* --- operations of the language --- */
 
-/* Returns the operation of thread IR for an operation of the language. Functions have the same name in both. */
-static enum thread_opcode opcode_of(enum op op)
-{
-    static const enum thread_opcode infix[OP_COUNT] = {
-        [OP_ADD] = THREAD_ADD, [OP_SUB] = THREAD_SUB,    [OP_MUL] = THREAD_MUL,
-        [OP_DIV] = THREAD_DIV, [OP_REM] = THREAD_REM,    [OP_AND] = THREAD_AND,
-        [OP_OR] = THREAD_OR,   [OP_XOR] = THREAD_XOR,    [OP_SHL] = THREAD_SHL,
-        [OP_SHR] = THREAD_SHR, [OP_NEG] = THREAD_NEG,    [OP_LAND] = THREAD_AND,
-        [OP_LOR] = THREAD_OR,  [OP_INVERT] = THREAD_NOT, [OP_LT] = THREAD_LT,
-        [OP_LE] = THREAD_LE,   [OP_GT] = THREAD_GT,      [OP_GE] = THREAD_GE,
-        [OP_EQ] = THREAD_EQ,   [OP_NE] = THREAD_NE,      [OP_NOT] = THREAD_NOT,
-    };
-    if (op_table[op].form == FORM_CALL)
-        return thread_opcode_of(op_table[op].text, strlen(op_table[op].text));
-    return infix[op] ? infix[op] : THREAD_OPS;
-}
-
-bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_operand *args,
-                int count, struct thread_operand *result)
-{
-    enum thread_opcode code = opcode_of(op);
-    if (code == THREAD_OPS || count > 3)
-        return false;
-    *result = thread_use(thread_add_counted(&m->b, code, t, DT_NONE, 0, args, (size_t)count));
-    return true;
-}
-
-struct scalar emit_pair(struct emit *m, enum op op, enum dtype t, struct scalar a, struct scalar b)
-{
-    struct thread_operand both[] = {a.o, b.o};
-    struct scalar result = {a.o, t};
-    if (!dtype_is_float(t))
-        return emit_op2(m, opcode_of(op), t, a, b);
-    emit_apply(m, op, t, both, 2, &result.o);
-    return result;
-}
-
-struct scalar emit_neutral(enum op op, enum dtype t)
-{
-    const struct literal v = op_neutral(op, t);
-    return v.is_float ? (struct scalar){thread_real(v.f), t} : emit_constant(t, v.i);
-}
-
 static void note_read(void *user, struct expr **at)
 {
     *(bool *)user |= (*at)->op == OP_ACCESS;
@@ -99,18 +56,6 @@ static struct scalar choose(struct emit *m, const struct expr *e)
         e->type.dtype);
 }
 
-static enum dtype joined_type(const struct expr *e)
-{
-    enum dtype t = e->args[0]->type.dtype;
-    if (e->op == OP_SHL || e->op == OP_SHR)
-        return e->type.dtype;
-    if (e->op == OP_LAND || e->op == OP_LOR)
-        return DT_BOOL;
-    for (int i = 1; i < e->count; i++)
-        t = dtype_join(t, e->args[i]->type.dtype);
-    return t;
-}
-
 /* Returns whether the expression is a remainder that is known to be 0. */
 static bool leaves_nothing(struct emit *m, const struct expr *e, struct scalar by)
 {
@@ -136,72 +81,6 @@ static struct scalar apply(struct emit *m, const struct expr *e)
         args[i] = emit_scalar(m, e->args[i]);
     return leaves_nothing(m, e, args[1]) ? emit_constant(e->type.dtype, 0)
                                          : emit_apply_scalars(m, e, args);
-}
-
-struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct scalar *args)
-{
-    enum dtype t = joined_type(e);
-    bool shift = e->op == OP_SHL || e->op == OP_SHR;
-    struct thread_operand operands[3], result;
-    if (e->op == OP_WHERE || e->op == OP_SELECT) {
-        struct scalar c = emit_as(m, args[0], DT_BOOL);
-        if (c.o.kind != THREAD_VALUE)
-            return emit_as(m, args[c.o.integer ? 1 : 2], e->type.dtype);
-        struct scalar yes = emit_as(m, args[1], e->type.dtype);
-        struct scalar no = emit_as(m, args[2], e->type.dtype);
-        return emit_of_value(
-            THREAD_ADD_OP(&m->b, THREAD_SELECT, e->type.dtype, DT_NONE, c.o, yes.o, no.o),
-            e->type.dtype);
-    }
-    for (int i = 0; i < e->count; i++) {
-        args[i] = shift && i == 1 ? emit_shift_amount(m, args[i]) : emit_as(m, args[i], t);
-        operands[i] = args[i].o;
-    }
-    if (e->op == OP_NOT)
-        return emit_not(m, emit_as(m, args[0], DT_BOOL));
-    enum thread_opcode code = opcode_of(e->op);
-    if (e->count == 2 && code != THREAD_OPS &&
-        (!dtype_is_float(t) || args[0].o.kind == THREAD_VALUE))
-        return emit_op2(m, code, t, args[0], args[1]);
-    if (!emit_apply(m, e->op, t, operands, e->count, &result)) {
-        emit_missing(
-            m, e->loc,
-            arena_printf(m->arena, "`%s` of %s", op_table[e->op].text, dtype_table[t].name),
-            emit_way_out(e->op));
-        return emit_constant(e->type.dtype, 0);
-    }
-    return (struct scalar){result, e->type.dtype};
-}
-
-/* Emits bits or philox, whose operands have types of their own. */
-static struct scalar typed(struct emit *m, const struct expr *e, const struct scalar *args)
-{
-    const bool random = e->op == OP_PHILOX;
-    const enum dtype types[THREAD_TYPES] = {e->type.dtype, random ? DT_U64 : args[0].dtype,
-                                            DT_NONE};
-    const struct thread_operand o[] = {args[0].o, args[1].o,
-                                       e->count > 2 ? args[2].o : thread_integer(0)};
-    return emit_of_value(
-        thread_add_typed(&m->b, random ? THREAD_PHILOX : THREAD_BITS, types, 0, o, random ? 3 : 1),
-        e->type.dtype);
-}
-
-bool emit_is_of_elements(const struct expr *e)
-{
-    const bool has_code = op_is_elementwise(e->op) || e->op == OP_WHERE || e->op == OP_CAST ||
-                          e->op == OP_BITS || e->op == OP_PHILOX || e->op == OP_LOOKUP;
-    return has_code && e->count >= 1 && e->count <= EMIT_MOST_ARGS;
-}
-
-struct scalar emit_of_elements(struct emit *m, const struct expr *e, struct scalar *args)
-{
-    switch (e->op) {
-    case OP_LOOKUP: return emit_lookup_of(m, e, args[1]);
-    case OP_BITS:
-    case OP_PHILOX: return typed(m, e, args);
-    case OP_CAST: return emit_as(m, args[0], e->type.dtype);
-    default: return emit_as(m, emit_apply_scalars(m, e, args), e->type.dtype);
-    }
 }
 
 /* --- leaves --- */

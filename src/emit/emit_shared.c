@@ -9,17 +9,6 @@ static int size_of(const struct sym *s)
     return (int)dtype_size(s->type.dtype);
 }
 
-/* Returns whether the tile is swizzled. The copy engine exchanges pieces by their addresses, so each panel must begin at a
- * multiple of 1024 bytes. */
-bool emit_is_swizzled(const struct sym *s)
-{
-    const struct type *t = &s->type;
-    if (t->rank < 2 || t->extent[t->rank - 1] * size_of(s) % EMIT_PANEL != 0)
-        return false;
-    int64_t rows = t->extent[t->rank - 2];
-    return rows % EMIT_SWIZZLED_ROWS == 0 || type_elements(t) * size_of(s) == rows * EMIT_PANEL;
-}
-
 /* Returns whether a slice that begins at a scalar lies within the tile, and begins at a row where the swizzle repeats. */
 static bool is_further(struct emit *m, const struct expr *e, int axis)
 {

@@ -100,10 +100,6 @@ void nvptx_atomic_loop(struct nvptx_scalars *out, enum thread_opcode op, enum dt
                        struct ptx_operand at, struct ptx_operand value,
                        const struct ptx_operand *result);
 
-static inline bool is_half(enum dtype t)
-{
-    return t == DT_F16 || t == DT_BF16;
-}
 /* The formats of matrix units, which are computed in f32. */
 static inline bool is_matrix_format(enum dtype t)
 {

@@ -84,11 +84,6 @@ static bool same_operand(const struct thread_operand *a, const struct thread_ope
                                      : a->integer == b->integer;
 }
 
-static bool is_half(enum dtype t)
-{
-    return t == DT_F16 || t == DT_BF16;
-}
-
 static uint16_t per_word(enum dtype t)
 {
     return (uint16_t)(t == DT_NONE || t == DT_BOOL || dtype_size(t) >= WORD_BYTES
