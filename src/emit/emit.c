@@ -1,6 +1,6 @@
 #include "emit/emit.h"
 
-#include "emit/emit_own.h"
+#include "emit/emit_fragment.h"
 #include "nvptx/nvptx.h"
 #include "plan/plan.h"
 #include "plan/plan_limits.h"
@@ -335,13 +335,20 @@ static bool make_module(struct arena *a, const struct kernel *k, const struct th
     return true;
 }
 
+static const struct emit_tree tree = {.list = emit_statements,
+                                      .scalar = emit_scalar_expr,
+                                      .tile = emit_tile_expr,
+                                      .elements = emit_array_expr,
+                                      .fragment = emit_fragment_expr};
+
 bool emit_kernel(struct arena *a, struct kernel *k, const struct lowered_options *options,
                  struct diag *diag, struct lowered *out)
 {
     struct emit *m = arena_new(a, struct emit);
     bool fixed;
     *out = (struct lowered){0};
-    *m = (struct emit){.arena = a, .kernel = k, .options = options, .diag = diag, .out = out};
+    *m = (struct emit){
+        .arena = a, .tree = &tree, .kernel = k, .options = options, .diag = diag, .out = out};
     if (!kernel_uses_roles(k))
         m->by_threads = kernel_thread_level(k) ? &emit_by_threads : &emit_by_tiles;
     struct thread_function *f = make_function(m);

@@ -6,7 +6,8 @@
  *   emit_parameters.c  parameters: the program's, workspaces, tensor maps
  *   emit_control.c  branches and loops that expressions and copies need
  *   emit_scalar.c   scalar expressions
- *   emit_flow.c     branches and loops of the program
+ *   emit_flow.c     branches of the program, and bodies of its loops
+ *   emit_unroll.c   loops: how many copies of the body an iteration has
  *   emit_stmt.c     statements
  *   emit_group.c    groups: several values of a thread that are one value of thread IR
  *   emit_operation.c  operations of the language on scalars and groups
@@ -27,7 +28,6 @@
  *   emit_copy.c     thread-level kernels: copies by all threads
  *   emit_claim.c    kernels without roles: claims that the simulator checks
  *   emit_print.c    kernels without roles: print()
- *   emit_unroll.c   kernels without roles: loops with several copies of their body
  *   emit_note.c     notes for `show`, traces and explanations
  *   emit_fragment*.c  tile-level kernels without roles: register tiles in the layouts of plan/plan_layouts.h
  *

@@ -137,7 +137,7 @@ static struct scalar *of_block(struct emit *m, const struct expr *e)
     return emit_fragment(m, e, plan_everywhere(m->layouts, &e->type)).v;
 }
 
-struct scalar *emit_elements(struct emit *m, const struct expr *e)
+struct scalar *emit_array_expr(struct emit *m, const struct expr *e)
 {
     const int64_t count = type_elements(&e->type);
     struct scalar *v = new_values(m, count);

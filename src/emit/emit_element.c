@@ -604,7 +604,6 @@ const struct by_threads emit_by_threads = {
     .store = store,
     .declare = declare,
     .assign = assign,
-    .loop = emit_loop_of_threads,
     .effect = effect,
     .copy_async = emit_copy_async,
 };

@@ -352,13 +352,6 @@ void emit_one_thread(struct emit *m, const struct stmt *body)
 
 /* --- loops --- */
 
-const struct thread_source_loop *emit_new_loop(struct emit *m, const struct stmt *s)
-{
-    struct thread_source_loop *loop = arena_new(m->arena, struct thread_source_loop);
-    *loop = (struct thread_source_loop){.loop = s, .outer = m->b.turn};
-    return loop;
-}
-
 void emit_turn(struct emit *m, const struct thread_source_loop *in, int copy)
 {
     struct thread_turn *turn = arena_new(m->arena, struct thread_turn);
@@ -474,8 +467,7 @@ static void end_iteration(struct emit *m)
     const struct stmt *s = m->loop->s;
     const bool in_body = m->loop->in_body;
     m->loop->in_body = false;
-    for (const struct stmt *step = s->step; step; step = step->next)
-        emit_statement(m, step);
+    emit_list(m, s->step);
     if (!m->loop->first || test(m, s))
         go_on(m);
     m->loop->in_body = in_body;
@@ -665,15 +657,4 @@ void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unro
     } while (begin_late(m, &loop, &before, operations, live));
     m->place.touched |= m->by_threads != NULL; /* there may be no iteration */
     end_loop(m, &loop);
-}
-
-void emit_loop(struct emit *m, const struct stmt *s)
-{
-    const struct unrolling one = {.in = emit_new_loop(m, s), .copies = 1, .period = 1};
-    emit_list(m, s->init);
-    if (m->by_threads)
-        m->by_threads->loop(m, s, one.in);
-    else
-        emit_loop_of_copies(m, s, &one, 1, emit_constant(DT_I32, 0));
-    m->b.turn = one.in->outer;
 }

@@ -21,10 +21,8 @@ static inline int32_t emit_registers(const struct layout *l)
     return layout_in_extent(l, AXIS_REG);
 }
 
-/* --- emit_fragment.c --- */
+/* --- emit_fragment_value.c --- */
 
-/* Makes register tiles have the layouts of the plan. thread: the thread's number in its block, a u32. */
-void emit_use_fragments(struct emit *m, struct scalar thread);
 struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct layout *layout);
 /* Takes the groups apart, if there are any. */
 void emit_fragment_apart(struct emit *m, struct fragment *f);
@@ -41,6 +39,15 @@ struct fragment emit_fragment_grouped(struct emit *m, const struct expr *e,
 struct fragment emit_fragment_natural(struct emit *m, const struct expr *e);
 /* Returns its value as a tile of the type's shape, in a layout of the plan. */
 struct fragment emit_fragment_shaped(struct emit *m, const struct expr *e, const struct type *t);
+
+/* --- emit_fragment.c --- */
+
+/* emit_fragment_grouped of struct emit_tree. */
+struct fragment emit_fragment_expr(struct emit *m, const struct expr *e,
+                                   const struct layout *wanted);
+
+/* Makes register tiles have the layouts of the plan. thread: the thread's number in its block, a u32. */
+void emit_use_fragments(struct emit *m, struct scalar thread);
 
 /* --- emit_fragment_place.c --- */
 

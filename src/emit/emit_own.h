@@ -146,8 +146,22 @@ struct remembered {
 
 enum { EMIT_REMEMBERED = 8 };
 
+struct emit;
+struct fragment;
+/* Functions for the parts of a program's tree. A loop has statements, an operation has operands, and the index of an access is a
+ * value: a file that emits one of them calls these for the parts inside, so that it calls no file that calls it. emit.c names the
+ * functions. */
+struct emit_tree {
+    void (*list)(struct emit *m, const struct stmt *first);
+    struct scalar (*scalar)(struct emit *m, const struct expr *e);
+    struct tile (*tile)(struct emit *m, const struct expr *e);
+    struct scalar *(*elements)(struct emit *m, const struct expr *e);
+    struct fragment (*fragment)(struct emit *m, const struct expr *e, const struct layout *wanted);
+};
+
 struct emit {
     struct arena *arena;
+    const struct emit_tree *tree;
     struct kernel *kernel;
     const struct lowered_options *options;
     struct diag *diag;
@@ -237,6 +251,15 @@ struct thread_operand emit_predicate(struct emit *m, struct scalar v);
 struct scalar emit_not(struct emit *m, struct scalar v);
 
 /* --- emit_state.c --- */
+
+/* Emits statements of the program. */
+void emit_list(struct emit *m, const struct stmt *first);
+/* Emits a scalar value. */
+struct scalar emit_scalar(struct emit *m, const struct expr *e);
+/* Emits a register tile of a role. */
+struct tile emit_tile(struct emit *m, const struct expr *e);
+/* Returns the elements, row-major, of an expression that each thread has for itself; a scalar is one element. */
+struct scalar *emit_elements(struct emit *m, const struct expr *e);
 
 /* Reports an error of the user's program, and fails. */
 void emit_error(struct emit *m, struct loc loc, const char *format, ...) DIAG_FORMAT(3, 4);
@@ -334,24 +357,22 @@ struct scalar emit_of_elements(struct emit *m, const struct expr *e, struct scal
 
 /* --- emit_scalar.c --- */
 
-struct scalar emit_scalar(struct emit *m, const struct expr *e);
+/* emit_scalar of struct emit_tree. */
+struct scalar emit_scalar_expr(struct emit *m, const struct expr *e);
 
 /* --- emit_flow.c --- */
 
 /* Returns whether a statement of the list is an `if` whose first arm ends with `continue`. The rest of the loop's body is then
  * a part of its other arm. */
 bool emit_skips_rest(const struct emit *m, const struct stmt *list, const struct stmt *s);
-/* Returns the number of such statements of a loop's body. */
-int emit_count_skips(const struct stmt *body);
 /* Emits an `if`. rest: the statements after it that its first arm skips; NULL: none. */
 void emit_branch(struct emit *m, const struct stmt *s, const struct stmt *rest);
-void emit_loop(struct emit *m, const struct stmt *s);
 void emit_leave(struct emit *m, const struct stmt *s);
 /* Emits `body` for the role's one thread. */
 void emit_one_thread(struct emit *m, const struct stmt *body);
 
-/* --- emit_unroll.c --- */
-
+/* Returns the number of such statements of a loop's body. */
+int emit_count_skips(const struct stmt *body);
 /* How a loop of a kernel without roles is emitted. */
 struct unrolling {
     const struct thread_source_loop *in; /* the loop, in its place in the code */
@@ -365,25 +386,27 @@ struct unrolling {
     int period; /* copies of the body, for variables that repeat their constants */
     VEC(const struct sym *) cycles; /* these variables */
 };
-/* Emits a loop of a thread-level kernel, after its `init`. */
-void emit_loop_of_threads(struct emit *m, const struct stmt *s,
-                          const struct thread_source_loop *in);
-/* Returns whether e is certainly not negative: a rising counter of a loop around it, or that counter plus a constant up to its
- * step. */
-bool emit_rises_from_0(const struct emit *m, const struct expr *e);
-/* Returns a place of a loop in the code, for the turns of its body. */
-const struct thread_source_loop *emit_new_loop(struct emit *m, const struct stmt *s);
 /* Makes the next operations belong to a copy of the loop's body; -1: to none. */
 void emit_turn(struct emit *m, const struct thread_source_loop *in, int copy);
+/* Emits a loop whose iterations have `copies` of the body under one test, that the counter is less than the limit; or, if copies
+ * is 1, as many as the iterations' period. */
 /* Emits a loop whose iterations have `copies` copies of the body, under one test: that the counter is less than the limit. If
  * copies is 1, an iteration has as many copies as the loop's period, each with a test of its own. emit_flow.c */
 void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unrolling *t,
                          int copies, struct scalar limit);
 
+/* --- emit_unroll.c --- */
+
+/* Emits a loop of the program. */
+void emit_loop(struct emit *m, const struct stmt *s);
+/* Returns whether e is certainly not negative: a rising counter of a loop around it, or that counter plus a constant up to its
+ * step. */
+bool emit_rises_from_0(const struct emit *m, const struct expr *e);
+
 /* --- emit_stmt.c --- */
 
-void emit_list(struct emit *m, const struct stmt *first);
-/* Assigns to scalars: the steps of a loop, too. */
+/* emit_list of struct emit_tree. */
+void emit_statements(struct emit *m, const struct stmt *first);
 void emit_statement(struct emit *m, const struct stmt *s);
 
 /* --- emit_place.c --- */
@@ -438,7 +461,9 @@ struct tile emit_tile_of(struct emit *m, const struct variable *v, struct loc lo
 
 /* --- emit_tile.c --- */
 
-struct tile emit_tile(struct emit *m, const struct expr *e);
+/* emit_tile of struct emit_tree. */
+struct tile emit_tile_expr(struct emit *m, const struct expr *e);
+
 struct tile emit_lookup(struct emit *m, const struct expr *e);
 /* Emits bits or philox. The value of a scalar one is part[0]. */
 struct tile emit_typed(struct emit *m, const struct expr *e);
@@ -566,7 +591,6 @@ struct by_threads {
     /* Declare an array that each thread has for itself; assign to it. */
     void (*declare)(struct emit *m, const struct stmt *s);
     void (*assign)(struct emit *m, struct variable *v, const struct stmt *s);
-    void (*loop)(struct emit *m, const struct stmt *s, const struct thread_source_loop *in);
     /* Emits a statement's effect. Returns false if emit_statement emits it as in other kernels. */
     bool (*effect)(struct emit *m, const struct stmt *s);
     void (*copy_async)(struct emit *m, const struct stmt *s);
@@ -636,8 +660,9 @@ bool emit_drawn_block(const struct emit *m, const struct expr *e, struct scalar 
 
 /* --- emit_array.c: of thread-level kernels --- */
 
-/* Returns the elements, row-major, of an expression that each thread has for itself; a scalar is one element. */
-struct scalar *emit_elements(struct emit *m, const struct expr *e);
+/* emit_elements of struct emit_tree. */
+struct scalar *emit_array_expr(struct emit *m, const struct expr *e);
+
 /* The same, broadcast to a type. */
 struct scalar *emit_elements_as(struct emit *m, const struct expr *e, const struct type *to);
 /* Emits an atomic of each element of its target. Returns the old values. */

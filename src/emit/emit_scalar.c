@@ -131,7 +131,7 @@ static bool is_certain(struct emit *m, const struct expr *e, struct scalar *out)
     return f.least == f.greatest;
 }
 
-struct scalar emit_scalar(struct emit *m, const struct expr *e)
+struct scalar emit_scalar_expr(struct emit *m, const struct expr *e)
 {
     struct scalar own;
     if (m->by_threads && (is_certain(m, e, &own) || m->by_threads->scalar(m, e, &own)))

@@ -42,6 +42,28 @@ const char *emit_way_out(enum op op)
     }
 }
 
+/* --- parts of the tree --- */
+
+void emit_list(struct emit *m, const struct stmt *first)
+{
+    m->tree->list(m, first);
+}
+
+struct scalar emit_scalar(struct emit *m, const struct expr *e)
+{
+    return m->tree->scalar(m, e);
+}
+
+struct tile emit_tile(struct emit *m, const struct expr *e)
+{
+    return m->tree->tile(m, e);
+}
+
+struct scalar *emit_elements(struct emit *m, const struct expr *e)
+{
+    return m->tree->elements(m, e);
+}
+
 /* --- variables and objects --- */
 
 struct variable *emit_variable(struct emit *m, const struct sym *s)

@@ -253,7 +253,7 @@ void emit_statement(struct emit *m, const struct stmt *s)
     statement(m, s, NULL);
 }
 
-void emit_list(struct emit *m, const struct stmt *first)
+void emit_statements(struct emit *m, const struct stmt *first)
 {
     bool skips = false;
     for (const struct stmt *s = first; s && !m->failed && !m->ended && !skips; s = s->next) {

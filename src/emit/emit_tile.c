@@ -259,7 +259,7 @@ static struct tile access(struct emit *m, const struct expr *e)
     return emit_shape(m, e);
 }
 
-struct tile emit_tile(struct emit *m, const struct expr *e)
+struct tile emit_tile_expr(struct emit *m, const struct expr *e)
 {
     const struct variable *v;
     if (m->failed)

@@ -439,7 +439,8 @@ bool emit_rises_from_0(const struct emit *m, const struct expr *e)
 
 /* Emits a loop with several copies of the body in each iteration, and then a loop with one copy for the iterations that are
  * left. */
-void emit_loop_of_threads(struct emit *m, const struct stmt *s, const struct thread_source_loop *in)
+static void loop_of_threads(struct emit *m, const struct stmt *s,
+                            const struct thread_source_loop *in)
 {
     struct unrolling t = find_unrolling(m, s);
     t.in = in;
@@ -472,4 +473,17 @@ void emit_loop_of_threads(struct emit *m, const struct stmt *s, const struct thr
     if (t.copies == 1 || !t.even)
         emit_loop_of_copies(m, s, &t, 1, emit_constant(DT_I32, 0));
     m->rising.count = outer;
+}
+
+void emit_loop(struct emit *m, const struct stmt *s)
+{
+    struct thread_source_loop *in = arena_new(m->arena, struct thread_source_loop);
+    *in = (struct thread_source_loop){.loop = s, .outer = m->b.turn};
+    const struct unrolling one = {.in = in, .copies = 1, .period = 1};
+    emit_list(m, s->init);
+    if (m->by_threads)
+        loop_of_threads(m, s, in);
+    else
+        emit_loop_of_copies(m, s, &one, 1, emit_constant(DT_I32, 0));
+    m->b.turn = in->outer;
 }
