@@ -49,7 +49,7 @@ struct fragment emit_fragment_expr(struct emit *m, const struct expr *e,
 /* Makes register tiles have the layouts of the plan. thread: the thread's number in its block, a u32. */
 void emit_use_fragments(struct emit *m, struct scalar thread);
 
-/* --- emit_fragment_place.c --- */
+/* --- emit_fragment_spot.c --- */
 
 /* The places of a thread's elements. Each result of the layout is a value that depends on the thread, plus a number that
  * depends on the register. */
@@ -78,6 +78,8 @@ struct gathers {
 struct gathers emit_find_gathers(struct emit *m, const struct expr *e, const struct layout *layout);
 /* Sets the gathered indices of a register. Returns `index`; NULL: the access has no gather. */
 const struct scalar *emit_gathered_at(const struct gathers *g, int32_t reg, struct scalar *index);
+
+/* --- emit_fragment_move.c --- */
 
 /* Loads a part of a view or of a shared tile; the fragment may have groups. once: only one thread loads each element, and the
  * others that hold it have any value. */

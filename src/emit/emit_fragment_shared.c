@@ -629,5 +629,5 @@ void emit_planned_copy(struct emit *m, const struct stmt *s)
         plan_copier_of(m->options->target, s->value).copier->to == COPIER_SHARED &&
         s->value->op == OP_ACCESS && plan_is_zero(s->value->otherwise);
     if (!background || !copy_in_background(m, s))
-        emit_by_tiles.store(m, s->target, s->value);
+        m->by_threads->store(m, s->target, s->value);
 }
