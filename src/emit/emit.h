@@ -22,14 +22,16 @@
  *   emit_view.c     views: loads and stores of register tiles, atomics
  *   emit_tensor.c   mbarriers, tensor copies
  *   emit_product.c  products of warpgroups
- *   emit_element.c  thread-level kernels: elements that each thread has for itself
- *   emit_array.c    thread-level kernels: arrays that each thread has for itself, atomics
+ *   emit_threads.c  thread-level kernels: scalars and statements
+ *   emit_tiles.c    tile-level kernels without roles: scalars and statements
+ *   emit_element.c  kernels without roles: elements that each thread has for itself
+ *   emit_array.c    kernels without roles: arrays that each thread has for itself, atomics
  *   emit_ticket.c   kernels without roles: numbers of blocks that wait for others
- *   emit_copy.c     thread-level kernels: copies by all threads
+ *   emit_copy.c     kernels without roles: elements that threads divide, copies by all threads
  *   emit_claim.c    kernels without roles: claims that the simulator checks
  *   emit_print.c    kernels without roles: print()
  *   emit_note.c     notes for `show`, traces and explanations
- *   emit_fragment*.c  tile-level kernels without roles: register tiles in the layouts of plan/plan_layouts.h
+ *   emit_fragment*.c  kernels without roles: register tiles in the layouts of plan/plan_layouts.h
  *
  * In a kernel with roles, register tiles have the layout of the sums of products of warpgroups: each group of four warps has a
  * part of the rows, 64 at a time, as wgmma places them (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"). Other

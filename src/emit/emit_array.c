@@ -1,7 +1,6 @@
 /* Values of several elements that each thread of a thread-level kernel has for itself: its own arrays, and expressions of them.
  * A value is an array of scalars, one for each element, row-major. */
 #include "emit/emit_fragment.h"
-#include "nvptx/nvptx_scalars.h"
 #include "plan/plan_layouts.h"
 
 #include <string.h>
@@ -12,19 +11,6 @@ static struct scalar *new_values(struct emit *m, int64_t count)
 }
 
 /* --- shapes --- */
-
-struct scalar *emit_elements_as(struct emit *m, const struct expr *e, const struct type *to)
-{
-    const int64_t count = type_elements(to);
-    const struct scalar *v = emit_elements(m, e);
-    struct scalar *all = new_values(m, count);
-    int64_t at[MAX_RANK] = {0};
-    for (int64_t i = 0; i < count; i++) {
-        type_coordinates(to, i, at);
-        all[i] = v[type_broadcast_number(&e->type, to, at)];
-    }
-    return all;
-}
 
 static void move(struct emit *m, const struct expr *e, struct scalar *v)
 {
@@ -131,11 +117,46 @@ static void choose(struct emit *m, const struct expr *e, struct scalar *v)
     emit_choice_end(m, &choice, (struct thread_type){.dtype = e->type.dtype, .count = 1}, v, count);
 }
 
+/* --- what the block does together --- */
+
+bool emit_is_collective(const struct expr *e)
+{
+    return !e->type.varying && !expr_is_per_thread(e) &&
+           !((e->op == OP_ACCESS || e->op == OP_REF) && e->sym->storage == ST_ARRAY);
+}
+
+bool emit_exchanges(const struct expr *e)
+{
+    return (e->op >= OP_REDUCE_SUM && e->op <= OP_REDUCE_ALL) || e->op == OP_DOT ||
+           e->op == OP_SCAN;
+}
+
+static bool needs_layout(const struct expr *e)
+{
+    const bool of_symbol = e->op == OP_REF || e->op == OP_ACCESS;
+    bool needs = emit_exchanges(e) || (of_symbol && e->sym->storage == ST_REG);
+    for (int i = 0; i < e->count && !needs; i++)
+        needs = needs_layout(e->args[i]);
+    return needs && e->type.rank > 0;
+}
+
+bool emit_has_layout(const struct emit *m, const struct expr *e)
+{
+    return m->fragments && emit_is_collective(e) && needs_layout(e);
+}
+
+bool emit_is_reduced_by_block(const struct emit *m, const struct expr *e)
+{
+    return m->fragments && emit_is_collective(e->args[0]);
+}
+
 /* Returns the elements of a tile of the block, which each thread gets whole. */
 static struct scalar *of_block(struct emit *m, const struct expr *e)
 {
     return emit_fragment(m, e, plan_everywhere(m->layouts, &e->type)).v;
 }
+
+/* --- any expression --- */
 
 struct scalar *emit_array_expr(struct emit *m, const struct expr *e)
 {

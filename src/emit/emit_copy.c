@@ -318,38 +318,6 @@ struct element emit_access_at(struct emit *m, const struct expr *e, const struct
     return x;
 }
 
-/* Returns how many elements, `elements` at most, a thread may move together along the last axis of the part. */
-int emit_access_width(struct emit *m, const struct expr *e, int elements)
-{
-    const struct sym *s = e->sym;
-    int64_t size = (int64_t)dtype_size(s->type.dtype), stride = 1, divisor = elements;
-    if (m->by_threads->place_in_shared && s->storage == ST_SHARED)
-        return 1;
-    if (s->storage == ST_VIEW) {
-        const int bytes = plan_copier_of(m->options->target, e).bytes;
-        return elements * size <= bytes ? elements : (int)(bytes / size);
-    }
-    int axis = e->type.rank;
-    for (int i = s->type.rank - 1; i >= 0; i--) {
-        const struct index *index = i < e->indices ? &e->index[i] : NULL;
-        const enum index_kind kind = index ? index->kind : IX_ALL;
-        struct facts start = facts_exactly(0);
-        if (kind == IX_GATHER || (kind == IX_ELEMENT && i == s->type.rank - 1))
-            return 1;
-        if (kind != IX_ALL)
-            start = emit_facts_of(m, index->value);
-        axis -= kind != IX_ELEMENT;
-        const bool moves = kind != IX_ELEMENT && axis != e->type.rank - 1;
-        while (!divides(divisor, facts_divisor(&start) % divisor * stride) ||
-               (moves && !divides(divisor, stride)))
-            divisor /= 2;
-        stride *= s->type.extent[i];
-    }
-    while (s->offset % (divisor * size) != 0)
-        divisor /= 2;
-    return (int)divisor;
-}
-
 /* --- reading --- */
 
 static struct scalar otherwise_of(struct emit *m, const struct expr *e)

@@ -26,8 +26,6 @@ struct element {
  * gathered: by axis of the symbol, the index of a gather; NULL: the expression of the gather is computed. */
 struct element emit_access_at(struct emit *m, const struct expr *e, const struct coordinate *at,
                               struct scalar mine, const struct scalar *gathered);
-/* Returns how many elements, `elements` at most, a thread may move together along the last axis of the part. */
-int emit_access_width(struct emit *m, const struct expr *e, int elements);
 /* Loads `count` neighbours; if they are outside, returns the value for elements outside. */
 struct scalar emit_access_load(struct emit *m, const struct expr *e, const struct element *x,
                                int count);

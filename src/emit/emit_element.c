@@ -6,6 +6,7 @@
  * are constants once loops are unrolled; others are compared with those of each element. A large array, or one of more than a
  * few elements with other indices, is in local memory. */
 #include "emit/emit_fragment.h"
+#include "plan/plan.h"
 #include "plan/plan_limits.h"
 #include "tile/own_arrays.h"
 
@@ -282,6 +283,40 @@ void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *in
     m->b.region = outer;
 }
 
+/* --- neighbours --- */
+
+/* Returns how many elements, `elements` at most, a thread may move together along the last axis of the part. */
+int emit_access_width(struct emit *m, const struct expr *e, int elements)
+{
+    const struct sym *s = e->sym;
+    int64_t size = (int64_t)dtype_size(s->type.dtype), stride = 1, divisor = elements;
+    if (m->by_threads->place_in_shared && s->storage == ST_SHARED)
+        return 1;
+    if (s->storage == ST_VIEW) {
+        const int bytes = plan_copier_of(m->options->target, e).bytes;
+        return elements * size <= bytes ? elements : (int)(bytes / size);
+    }
+    int axis = e->type.rank;
+    for (int i = s->type.rank - 1; i >= 0; i--) {
+        const struct index *index = i < e->indices ? &e->index[i] : NULL;
+        const enum index_kind kind = index ? index->kind : IX_ALL;
+        struct facts start = facts_exactly(0);
+        if (kind == IX_GATHER || (kind == IX_ELEMENT && i == s->type.rank - 1))
+            return 1;
+        if (kind != IX_ALL)
+            start = emit_facts_of(m, index->value);
+        axis -= kind != IX_ELEMENT;
+        const bool moves = kind != IX_ELEMENT && axis != e->type.rank - 1;
+        while (facts_divisor(&start) % divisor * stride % divisor != 0 ||
+               (moves && stride % divisor != 0))
+            divisor /= 2;
+        stride *= s->type.extent[i];
+    }
+    while (s->offset % (divisor * size) != 0)
+        divisor /= 2;
+    return (int)divisor;
+}
+
 /* Returns the greatest power of two, `most` at most, that divides the number of the first element of each row of the part. */
 static int64_t divisor_of_rows(struct emit *m, const struct expr *e, int64_t most)
 {
@@ -336,6 +371,21 @@ static int vector_width(struct emit *m, const struct expr *e, const struct part_
     return e->sym->storage == ST_VIEW && last >= 0 && p->guarded[last] ? neighbours(m, e) : 1;
 }
 
+/* --- parts --- */
+
+struct scalar *emit_elements_as(struct emit *m, const struct expr *e, const struct type *to)
+{
+    const int64_t count = type_elements(to);
+    const struct scalar *v = emit_elements(m, e);
+    struct scalar *all = arena_array(m->arena, struct scalar, count + 1);
+    int64_t at[MAX_RANK] = {0};
+    for (int64_t i = 0; i < count; i++) {
+        type_coordinates(to, i, at);
+        all[i] = v[type_broadcast_number(&e->type, to, at)];
+    }
+    return all;
+}
+
 struct scalar *emit_load_part(struct emit *m, const struct expr *e)
 {
     struct part_access p;
@@ -362,7 +412,7 @@ struct scalar *emit_load_part(struct emit *m, const struct expr *e)
     return v;
 }
 
-static void store_elements(struct emit *m, const struct expr *target, const struct scalar *v)
+void emit_store_part(struct emit *m, const struct expr *target, const struct scalar *v)
 {
     enum { MOST = 16 };
     struct part_access p;
@@ -385,76 +435,7 @@ static void store_elements(struct emit *m, const struct expr *target, const stru
     emit_at(m, before);
 }
 
-/* Returns whether the expression, a scalar or a tile, belongs to the block: no thread has a value of its own. */
-static bool is_collective(const struct expr *e)
-{
-    return !e->type.varying && !expr_is_per_thread(e) &&
-           !((e->op == OP_ACCESS || e->op == OP_REF) && e->sym->storage == ST_ARRAY);
-}
-
-/* Returns whether threads exchange elements to compute the expression. */
-static bool exchanges(const struct expr *e)
-{
-    return (e->op >= OP_REDUCE_SUM && e->op <= OP_REDUCE_ALL) || e->op == OP_DOT ||
-           e->op == OP_SCAN;
-}
-
-static bool needs_layout(const struct expr *e)
-{
-    const bool of_symbol = e->op == OP_REF || e->op == OP_ACCESS;
-    bool needs = exchanges(e) || (of_symbol && e->sym->storage == ST_REG);
-    for (int i = 0; i < e->count && !needs; i++)
-        needs = needs_layout(e->args[i]);
-    return needs && e->type.rank > 0;
-}
-
-bool emit_has_layout(const struct emit *m, const struct expr *e)
-{
-    return m->fragments && is_collective(e) && needs_layout(e);
-}
-
-bool emit_is_reduced_by_block(const struct emit *m, const struct expr *e)
-{
-    return m->fragments && is_collective(e->args[0]);
-}
-
-static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)
-{
-    switch (e->op) {
-    case OP_BLOCK: return emit_drawn_block(m, e, out);
-    case OP_ACCESS: *out = emit_elements(m, e)[0]; return true;
-    case OP_REDUCE_SUM:
-    case OP_REDUCE_MAX:
-    case OP_REDUCE_MIN:
-    case OP_REDUCE_ANY:
-    case OP_REDUCE_ALL:
-        *out = emit_is_reduced_by_block(m, e) ? emit_fragment_reduce(m, e).v[0]
-                                              : emit_elements(m, e)[0];
-        return true;
-    default:
-        if (op_is_atomic(e->op))
-            *out = emit_elements(m, e)[0];
-        return op_is_atomic(e->op);
-    }
-}
-
-/* --- statements --- */
-
-static void store(struct emit *m, const struct expr *target, const struct expr *value)
-{
-    struct scalar one;
-    if (target->type.rank > 0 && is_collective(target) && is_collective(value)) {
-        if (emit_has_layout(m, value))
-            emit_by_tiles.store(m, target, value);
-        else
-            emit_copy(m, target, value);
-    } else if (target->type.rank == 0) {
-        one = emit_scalar(m, value);
-        store_elements(m, target, &one);
-    } else {
-        store_elements(m, target, emit_elements_as(m, value, &target->type));
-    }
-}
+/* --- arrays --- */
 
 static void own_indices(const struct type *t, int64_t number, struct scalar *index)
 {
@@ -479,7 +460,7 @@ struct scalar *emit_own_elements(struct emit *m, const struct sym *s)
 }
 
 /* Gives each element of an array of the thread its value; a single one serves all. */
-static void give_elements(struct emit *m, struct variable *v, const struct expr *value)
+void emit_give_elements(struct emit *m, struct variable *v, const struct expr *value)
 {
     const struct type *type = &v->sym->type;
     const struct expr e = {.op = OP_ACCESS, .sym = (struct sym *)(uintptr_t)v->sym};
@@ -512,98 +493,16 @@ static struct thread_value *make_local(struct emit *m, const struct sym *s)
                          thread_element(o, thread_integer(0), 0));
 }
 
-static void declare(struct emit *m, const struct stmt *s)
+void emit_declare_array(struct emit *m, const struct stmt *s)
 {
     const bool local = s->sym->storage == ST_ARRAY && own_arrays_in_memory(m->own_arrays, s->sym);
     const int64_t count = local ? 0 : type_elements(&s->sym->type);
     const enum dtype t = s->sym->type.dtype;
-    if (s->sym->storage == ST_REG) {
-        if (m->fragments) {
-            emit_by_tiles.declare(m, s);
-        } else {
-            plan_limits_ragged(m->layouts, s->loc, "a register tile");
-            m->failed = true;
-        }
-        return;
-    }
     struct variable *v = emit_declare(m, s->sym, (int)count);
     if (local)
         v->memory = make_local(m, s->sym);
     for (int i = 0; i < count; i++)
         v->slots[i] = (struct slot){emit_constant(t, 0).o, {.dtype = t, .count = 1}};
     if (s->value)
-        give_elements(m, v, s->value);
+        emit_give_elements(m, v, s->value);
 }
-
-static void assign(struct emit *m, struct variable *v, const struct stmt *s)
-{
-    if (v->sym->storage == ST_REG)
-        emit_by_tiles.assign(m, v, s);
-    else
-        give_elements(m, v, s->value);
-}
-
-static bool effect(struct emit *m, const struct stmt *s)
-{
-    int64_t most = 0;
-    switch (s->value->op) {
-    case OP_ASYNC_COMMIT:
-        thread_add_counted(&m->b, THREAD_COPY_ASYNC_COMMIT, DT_NONE, DT_NONE, 0, NULL, 0);
-        return true;
-    case OP_ASYNC_WAIT:
-        eval_int(s->value->args[0], NULL, &most);
-        THREAD_ADD_OP(&m->b, THREAD_COPY_ASYNC_WAIT, DT_NONE, DT_NONE, thread_integer(most));
-        m->place.touched = true; /* the copies were under way until now */
-        return true;
-    case OP_PRINT: emit_print(m, s); return true;
-    case OP_ASSUME:
-        if (s->claim)
-            emit_claim(m, s);
-        return true;
-    default:
-        if (op_is_atomic(s->value->op))
-            emit_atomic(m, s->value);
-        return op_is_atomic(s->value->op);
-    }
-}
-
-static void note_exchange(void *user, struct expr **at)
-{
-    *(bool *)user |= exchanges(*at);
-}
-
-static void note_tiles(void *user, struct stmt *s)
-{
-    *(bool *)user |= s->kind == STMT_DECL && s->sym->storage == ST_REG;
-    expr_walk(&s->value, note_exchange, user);
-    expr_walk(&s->condition, note_exchange, user);
-}
-
-static void enter(struct emit *m)
-{
-    struct scalar first = emit_constant(DT_BOOL, 1);
-    m->place = (struct position){.lane = emit_place(m, THREAD_LANE), .replicas = 1};
-    m->place.replica = emit_constant(DT_U32, 0);
-    for (int i = 0; i < 3; i++)
-        if (i == 0 || m->kernel->threads[i] > 1) {
-            struct scalar at = emit_place(m, (enum thread_opcode)((int)THREAD_TID_X + i));
-            emit_and(m, &first, emit_by(m, THREAD_EQ, at, 0));
-        }
-    m->place.elected = first.o.value;
-    bool tiles = false;
-    stmt_walk(m->kernel->body, note_tiles, &tiles);
-    if (tiles && kernel_block_threads(m->kernel) % WARP_LANES == 0)
-        emit_use_fragments(m, emit_as(m, emit_thread_number(m), DT_U32));
-    emit_draw_block(m);
-}
-
-const struct by_threads emit_by_threads = {
-    .heads = "`threads(…)`",
-    .enter = enter,
-    .scalar = scalar,
-    .store = store,
-    .declare = declare,
-    .assign = assign,
-    .effect = effect,
-    .copy_async = emit_copy_async,
-};

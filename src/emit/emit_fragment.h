@@ -46,9 +46,6 @@ struct fragment emit_fragment_shaped(struct emit *m, const struct expr *e, const
 struct fragment emit_fragment_expr(struct emit *m, const struct expr *e,
                                    const struct layout *wanted);
 
-/* Makes register tiles have the layouts of the plan. thread: the thread's number in its block, a u32. */
-void emit_use_fragments(struct emit *m, struct scalar thread);
-
 /* --- emit_fragment_spot.c --- */
 
 /* The places of a thread's elements. Each result of the layout is a value that depends on the thread, plus a number that

@@ -2,7 +2,6 @@
  * warps through scratch. Every holder of a result combines the same operands in the same order, so all have the same bits,
  * in every run. */
 #include "emit/emit_fragment.h"
-#include "nvptx/nvptx_scalars.h"
 #include "plan/plan_layouts.h"
 
 #include <math.h>

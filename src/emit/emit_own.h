@@ -578,27 +578,7 @@ enum thread_opcode emit_atomic_opcode(enum op op);
 /* Returns whether the target has the atomic; if not, reports it. */
 bool emit_has_atomic(struct emit *m, const struct expr *e);
 
-/* --- emit_element.c: of thread-level kernels --- */
-
-/* The functions that emit kernels without roles: one table for thread-level kernels, one for tile-level kernels. */
-struct by_threads {
-    const char *heads; /* the name of such kernels in messages */
-    /* Finds where the thread is in its block. */
-    void (*enter)(struct emit *m);
-    /* Emits a scalar. Returns false if emit_scalar emits it as in other kernels. */
-    bool (*scalar)(struct emit *m, const struct expr *e, struct scalar *out);
-    void (*store)(struct emit *m, const struct expr *target, const struct expr *value);
-    /* Declare an array that each thread has for itself; assign to it. */
-    void (*declare)(struct emit *m, const struct stmt *s);
-    void (*assign)(struct emit *m, struct variable *v, const struct stmt *s);
-    /* Emits a statement's effect. Returns false if emit_statement emits it as in other kernels. */
-    bool (*effect)(struct emit *m, const struct stmt *s);
-    void (*copy_async)(struct emit *m, const struct stmt *s);
-    /* Returns the place of an element in its shared tile, a u32; NULL: tiles lie row by row. */
-    struct scalar (*place_in_shared)(struct emit *m, const struct sym *s,
-                                     const struct scalar *indices);
-};
-extern const struct by_threads emit_by_threads, emit_by_tiles;
+/* --- emit_element.c: of kernels without roles --- */
 
 /* An access to a part of a view, a shared array or a thread's own array, element by element. */
 struct part_access {
@@ -617,7 +597,16 @@ bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p)
 /* Finds the indices of element `number` of the part. Returns whether it is inside. */
 struct scalar emit_element_of(struct emit *m, const struct part_access *p, int64_t number,
                               struct scalar *index);
+/* Returns emit_elements, broadcast to a type. */
+struct scalar *emit_elements_as(struct emit *m, const struct expr *e, const struct type *to);
+/* Loads the elements of a part for the thread alone; stores them. */
 struct scalar *emit_load_part(struct emit *m, const struct expr *e);
+void emit_store_part(struct emit *m, const struct expr *target, const struct scalar *v);
+/* Returns how many elements, `elements` at most, a thread may move together along the last axis of the part. */
+int emit_access_width(struct emit *m, const struct expr *e, int elements);
+/* Declares a thread's own array; gives each element its value, or a single one to all. */
+void emit_declare_array(struct emit *m, const struct stmt *s);
+void emit_give_elements(struct emit *m, struct variable *v, const struct expr *value);
 /* Returns the number of an element of a view or of a thread's array in its memory, an i64. */
 struct scalar emit_view_at(struct emit *m, const struct sym *s, const struct scalar *indices);
 struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
@@ -633,16 +622,34 @@ struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct sc
 void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *index,
                    struct scalar inside, struct scalar value);
 
+/* --- emit_threads.c, emit_tiles.c --- */
+
+/* The functions that emit kernels without roles: one table for thread-level kernels, one for tile-level kernels. */
+struct by_threads {
+    const char *heads; /* the name of such kernels in messages */
+    /* Finds where the thread is in its block. */
+    void (*enter)(struct emit *m);
+    /* Emits a scalar. Returns false if emit_scalar emits it as in other kernels. */
+    bool (*scalar)(struct emit *m, const struct expr *e, struct scalar *out);
+    void (*store)(struct emit *m, const struct expr *target, const struct expr *value);
+    /* Declare an array that each thread has for itself; assign to it. */
+    void (*declare)(struct emit *m, const struct stmt *s);
+    void (*assign)(struct emit *m, struct variable *v, const struct stmt *s);
+    /* Emits an atomic whose old values are not wanted. */
+    void (*atomic)(struct emit *m, const struct expr *e);
+    void (*copy_async)(struct emit *m, const struct stmt *s);
+    /* Returns the place of an element in its shared tile, a u32; NULL: tiles lie row by row. */
+    struct scalar (*place_in_shared)(struct emit *m, const struct sym *s,
+                                     const struct scalar *indices);
+};
+extern const struct by_threads emit_by_threads, emit_by_tiles;
+/* Makes register tiles have the layouts of the plan. thread: the thread's number in its block, a u32. */
+void emit_use_fragments(struct emit *m, struct scalar thread);
+
 /* --- emit_print.c: of kernels without roles --- */
 
 /* Emits a print(). */
 void emit_print(struct emit *m, const struct stmt *s);
-
-/* Returns whether the block computes the tile together, in layouts of the plan: its threads exchange elements, or it reads a
- * register tile. */
-bool emit_has_layout(const struct emit *m, const struct expr *e);
-/* Returns whether the block computes a reduction to a scalar together. */
-bool emit_is_reduced_by_block(const struct emit *m, const struct expr *e);
 
 /* --- emit_claim.c: of kernels without roles --- */
 
@@ -662,9 +669,15 @@ bool emit_drawn_block(const struct emit *m, const struct expr *e, struct scalar 
 
 /* emit_elements of struct emit_tree. */
 struct scalar *emit_array_expr(struct emit *m, const struct expr *e);
-
-/* The same, broadcast to a type. */
-struct scalar *emit_elements_as(struct emit *m, const struct expr *e, const struct type *to);
+/* Returns whether no thread has the expression, a scalar or a tile, for itself. */
+bool emit_is_collective(const struct expr *e);
+/* Returns whether threads exchange elements to compute the expression. */
+bool emit_exchanges(const struct expr *e);
+/* Returns whether the block computes the tile together, in layouts of the plan: its threads exchange elements, or it reads a
+ * register tile. */
+bool emit_has_layout(const struct emit *m, const struct expr *e);
+/* Returns whether the block computes a reduction to a scalar together. */
+bool emit_is_reduced_by_block(const struct emit *m, const struct expr *e);
 /* Emits an atomic of each element of its target. Returns the old values. */
 struct scalar *emit_atomic(struct emit *m, const struct expr *e);
 /* Emits the atomic of one element in threads whose `inside` is true. wanted: whether the old value is returned, which is 0 in

@@ -1,9 +1,6 @@
 /* Scalar expressions. Arithmetic wraps as the language says. All operands of `&&`, `||` and `?:` are evaluated, unless an
  * operand that the program may skip reads memory. */
 #include "emit/emit_own.h"
-#include "nvptx/nvptx_scalars.h"
-
-#include <string.h>
 
 /* --- operations of the language --- */
 

@@ -1,7 +1,6 @@
 /* Scans: scan(add, x, axis = n). The tile goes through shared memory, where each thread combines whole rows or columns, one
  * element after the other. */
 #include "emit/emit_own.h"
-#include "nvptx/nvptx_scalars.h"
 
 /* A loop over indices below an end, which may carry a value. */
 struct index_loop {

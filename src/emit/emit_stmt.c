@@ -166,10 +166,35 @@ static void assign(struct emit *m, const struct stmt *s)
         store(m, s->target, s->value);
 }
 
+/* Returns false if the effect is the same in a kernel with roles. */
+static bool effect_without_roles(struct emit *m, const struct stmt *s)
+{
+    int64_t most = 0;
+    switch (s->value->op) {
+    case OP_ASYNC_COMMIT:
+        thread_add_counted(&m->b, THREAD_COPY_ASYNC_COMMIT, DT_NONE, DT_NONE, 0, NULL, 0);
+        return true;
+    case OP_ASYNC_WAIT:
+        eval_int(s->value->args[0], NULL, &most);
+        THREAD_ADD_OP(&m->b, THREAD_COPY_ASYNC_WAIT, DT_NONE, DT_NONE, thread_integer(most));
+        m->place.touched = true; /* the copies were under way until now */
+        return true;
+    case OP_PRINT: emit_print(m, s); return true;
+    case OP_ASSUME:
+        if (s->claim)
+            emit_claim(m, s);
+        return true;
+    default:
+        if (op_is_atomic(s->value->op))
+            m->by_threads->atomic(m, s->value);
+        return op_is_atomic(s->value->op);
+    }
+}
+
 static void effect(struct emit *m, const struct stmt *s)
 {
     int64_t most = 0;
-    if (m->by_threads && m->by_threads->effect(m, s))
+    if (m->by_threads && effect_without_roles(m, s))
         return;
     switch (s->value->op) {
     case OP_SYNC: emit_sync(m); break;
