@@ -4,7 +4,8 @@
  *   nvptx_compute.c    operations on values, element by element or in whole words; nvptx_groups.c: on groups
  *   nvptx_memory.c     memory, barriers, the copy engine, matrix units
  *   nvptx_rows.c       text for the host
- *   nvptx_words.c      elements, and the words that they share
+ *   nvptx_words.c      registers of values: elements, and the words that they share
+ *   nvptx_guard.c      branches that are done in line
  *   nvptx_turns.c      marks of the program's loops, for traces
  *   nvptx_scalars.h    one elementwise operation on registers: nvptx_op.c, nvptx_cast.c, nvptx_packed.c, nvptx_math*.c …
  *

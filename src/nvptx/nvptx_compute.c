@@ -3,32 +3,6 @@
 
 enum { MOST_OPERANDS = 3 };
 
-bool nvptx_is_defined(enum thread_opcode op, enum dtype t)
-{
-    const bool is_float = dtype_is_float(t);
-    switch (op) {
-    case THREAD_SELECT:
-    case THREAD_EQ:
-    case THREAD_NE:
-    case THREAD_LT:
-    case THREAD_LE:
-    case THREAD_GT:
-    case THREAD_GE: return true;
-    case THREAD_AND:
-    case THREAD_OR:
-    case THREAD_XOR:
-    case THREAD_NOT: return !is_float;
-    case THREAD_SHL:
-    case THREAD_SHR:
-    case THREAD_CDIV:
-    case THREAD_POW2_CEIL: return dtype_is_int(t);
-    case THREAD_RECIPROCAL_APPROX: return t == DT_F32;
-    case THREAD_POW: return is_float;
-    case THREAD_PHILOX: return t == DT_U32;
-    default: return (op >= THREAD_EXP && op <= THREAD_CEIL) ? is_float : t != DT_BOOL;
-    }
-}
-
 /* Returns the type of operand i of an elementwise operation. */
 static enum dtype operand_dtype(const struct thread_operation *op, size_t i)
 {

@@ -2,15 +2,7 @@
 #include "nvptx/nvptx_own.h"
 #include "target/targets.h"
 
-enum {
-    MAP_BYTES = 128,
-    MAP_ALIGNMENT = 64,
-    MEMORY_ALIGNMENT = 1024,
-    MOST_GUARDED = 24,
-    MOST_GUARDED_OF_THREADS = 12,
-    MOST_GUARDED_OF_BOTH = 16,
-    MOST_MOVES = 2 /* of each arm, to the results */
-};
+enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64, MEMORY_ALIGNMENT = 1024 };
 
 /* A loop around the operation that is emitted. */
 struct nvptx_loop {
@@ -28,38 +20,7 @@ static void region(struct nvptx *n, const struct thread_region *r)
     region_from(n, r, 0, r->operations.count);
 }
 
-void nvptx_fail(struct nvptx *n, const struct thread_operation *op)
-{
-    if (!n->failed)
-        diag_error(n->diag, op->where, "no instruction of sm_%d%.1s does `%s` with these types",
-                   n->function->target.number, &n->function->target.suffix,
-                   thread_op_table[op->op].text);
-    n->failed = true;
-}
-
 /* --- operands --- */
-
-static struct ptx_operand all(struct nvptx *n, const struct ptx_operand *word, uint16_t words)
-{
-    return words == 1 ? word[0] : ptx_vector(&n->build, word, words);
-}
-
-struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v)
-{
-    const struct nvptx_registers *r = nvptx_registers_of(n, v);
-    return all(n, r->word, r->words);
-}
-
-struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand *o, enum dtype t)
-{
-    return o->kind == THREAD_VALUE ? nvptx_all_of(n, o->value) : nvptx_word(n, o, t, 0);
-}
-
-void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins)
-{
-    if (n->guard.kind == PTX_REGISTER)
-        ptx_when(ins, n->guard);
-}
 
 static bool has_registers_of(struct nvptx *n, const struct thread_operand *o,
                              const struct thread_value *v)
@@ -132,114 +93,6 @@ static void pass_on(struct nvptx *n, const struct thread_operation *again)
 
 /* --- control --- */
 
-/* Returns whether the operation is many instructions. */
-static bool is_long(enum thread_opcode op)
-{
-    return (op >= THREAD_EXP && op <= THREAD_SIGMOID) || op == THREAD_POW || op == THREAD_PHILOX;
-}
-
-/* Returns whether the region can be done in line, its effects guarded: no thread is sent around a few instructions,
- * and the assembler schedules them with their neighbours. */
-static bool can_guard(const struct nvptx *n, const struct thread_operation *op)
-{
-    const size_t most = n->function->shape[0] ? MOST_GUARDED_OF_THREADS : MOST_GUARDED;
-    if (op->regions.count != 1 || op->results.count != 0 ||
-        op->regions.data[0]->operations.count > most)
-        return false;
-    for (size_t i = 0; i < op->regions.data[0]->operations.count; i++)
-        switch (op->regions.data[0]->operations.data[i]->op) {
-        case THREAD_MBARRIER_ARRIVE:
-        case THREAD_MBARRIER_ARRIVE_PEER:
-        case THREAD_MBARRIER_RELEASE_PEER:
-        case THREAD_COPY_OUT_WAIT:
-        case THREAD_COPY_OUT_WAIT_READ:
-        case THREAD_COPY_OUT_COMMIT:
-        case THREAD_COPY_ASYNC:
-        case THREAD_STORE:
-        case THREAD_STORE_SHARED:
-        case THREAD_UNLOCK:
-        case THREAD_LOAD:
-        case THREAD_LOAD_CONST:
-        case THREAD_LOAD_LOCAL:
-        case THREAD_STORE_LOCAL:
-        case THREAD_LOAD_SHARED:
-        case THREAD_RETURN: break;
-        case THREAD_MMA: return false; /* all lanes of a warp do it together */
-        default: {
-            const struct thread_operation *of_region = op->regions.data[0]->operations.data[i];
-            const enum thread_opcode inner = of_region->op;
-            if (nvptx_atomic_loops(&n->scalars, inner, of_region->types[0]) ||
-                (thread_op_table[inner].effects != THREAD_PURE && !thread_is_atomic(inner)) ||
-                is_long(inner))
-                return false;
-        }
-        }
-    return true;
-}
-
-/* Returns the `yield` of a region that only gives values, of which some may be undefined; NULL: it does more. */
-static const struct thread_operation *only_yield(const struct thread_region *r)
-{
-    size_t i = 0;
-    while (i < r->operations.count && r->operations.data[i]->op == THREAD_UNDEFINED)
-        i++;
-    return i + 1 == r->operations.count && r->operations.data[i]->op == THREAD_YIELD
-               ? r->operations.data[i]
-               : NULL;
-}
-
-static bool is_given(const struct thread_operation *yield, const struct thread_operation *op)
-{
-    bool given = false;
-    for (size_t i = 0; i < yield->operands.count; i++)
-        given |= op->results.count > 0 && yield->operands.data[i].value == op->results.data[0];
-    return given;
-}
-
-/* Returns whether the arm only loads and computes. last: the other arm is done before it, so no result is computed in place. */
-static bool can_guard_arm(const struct thread_region *r, bool last)
-{
-    const size_t end = r->operations.count - 1;
-    if (r->operations.count == 0 || r->operations.data[end]->op != THREAD_YIELD)
-        return false;
-    for (size_t i = 0; i < end; i++) {
-        const struct thread_operation *inner = r->operations.data[i];
-        const bool in_place = last && is_given(r->operations.data[end], inner);
-        const bool loads = nvptx_is_load(inner->op) && inner->types[0] != DT_BOOL;
-        const bool computes = thread_op_table[inner->op].effects == THREAD_PURE &&
-                              !nvptx_is_load(inner->op) && !is_long(inner->op) && !in_place;
-        if (inner->op == THREAD_IF || (!loads && !computes))
-            return false;
-    }
-    return true;
-}
-
-/* Returns whether the first arm gives what it loads, and the other one does nothing. */
-static bool loads_only(const struct thread_operation *op)
-{
-    return op->regions.count == 2 && op->results.count > 0 && only_yield(op->regions.data[1]) &&
-           op->regions.data[0]->operations.count <= MOST_GUARDED &&
-           can_guard_arm(op->regions.data[0], true);
-}
-
-int nvptx_last_arm(const struct thread_function *f, const struct thread_operation *op)
-{
-    if (op->op != THREAD_IF || op->regions.count != 2 || op->results.count == 0)
-        return -1;
-    const struct thread_region *first = op->regions.data[0], *second = op->regions.data[1];
-    if (loads_only(op))
-        return 0;
-    uint32_t moves = 0;
-    for (size_t i = 0; i < op->results.count; i++)
-        moves += op->results.data[i]->type.count;
-    if (!f->shape[0] || only_yield(first) || moves > MOST_MOVES ||
-        first->operations.count + second->operations.count > MOST_GUARDED_OF_BOTH)
-        return -1;
-    if (can_guard_arm(first, true) && can_guard_arm(second, false))
-        return 0;
-    return can_guard_arm(first, false) && can_guard_arm(second, true) ? 1 : -1;
-}
-
 /* Does an arm under a predicate, after the other one, which gave the results' registers its values. */
 static void emit_guarded_arms(struct nvptx *n, const struct thread_operation *op, int last,
                               struct ptx_operand condition)
@@ -252,7 +105,7 @@ static void emit_guarded_arms(struct nvptx *n, const struct thread_operation *op
         ptx_emit(&n->build, "and.pred", both, guard, condition);
         condition = both;
     }
-    if (!only_yield(op->regions.data[!last]))
+    if (!nvptx_only_yield(op->regions.data[!last]))
         n->guard = last ? condition : ptx_not(condition);
     region(n, op->regions.data[!last]);
     n->guard = last ? ptx_not(condition) : condition;
@@ -269,7 +122,7 @@ static bool has_arm(struct nvptx *n, const struct thread_operation *op, size_t a
     const struct thread_region *r = op->regions.data[arm];
     if (r->operations.count == 0)
         return false;
-    const struct thread_operation *only = only_yield(r);
+    const struct thread_operation *only = nvptx_only_yield(r);
     bool any = !only;
     for (size_t i = 0; !any && i < only->operands.count; i++)
         any = !has_registers_of(n, &only->operands.data[i], op->results.data[i]);
@@ -304,7 +157,7 @@ static void emit_if(struct nvptx *n, const struct thread_operation *op)
         emit_guarded_arms(n, op, last, condition);
         return;
     }
-    if (can_guard(n, op)) {
+    if (nvptx_can_guard(n, op)) {
         n->guard = condition;
         region(n, op->regions.data[0]);
         n->guard.kind = PTX_NOTHING;
@@ -338,7 +191,7 @@ static size_t find_test(struct nvptx *n, const struct thread_operation *loop)
         const struct thread_operation *op = r->operations.data[i];
         if (op->op == THREAD_BREAK_IF)
             return moves_results(n, op, loop) ? 0 : i + 1;
-        if (thread_op_table[op->op].effects != THREAD_PURE || is_long(op->op) ||
+        if (thread_op_table[op->op].effects != THREAD_PURE || nvptx_is_long(op->op) ||
             nvptx_is_place(n, op)) /* whose address may need one that an iteration begins with */
             return 0;
     }

@@ -5,14 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-struct ptx_operand nvptx_element_address(struct nvptx *n, const struct thread_operand *o)
-{
-    struct ptx_operand at = nvptx_element(n, o), r = ptx_reg(&n->build, MOD_U32), base = at;
-    base.kind = PTX_REGISTER;
-    ptx_emit(&n->build, "add.u32", r, base, ptx_int(ptx_offset(&at)));
-    return r;
-}
-
 /* Returns the address of the operation's element in the block that the next operand names. mapa gives the start of that block's
  * shared memory, and the offset of the element is the same in each block of the cluster (PTX ISA, mapa). */
 static struct ptx_operand in_peer(struct nvptx *n, const struct thread_operation *op)

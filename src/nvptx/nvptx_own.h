@@ -77,26 +77,32 @@ static inline bool nvptx_is_load(enum thread_opcode op)
     return op == THREAD_LOAD || op == THREAD_LOAD_CONST || op == THREAD_LOAD_SHARED ||
            op == THREAD_LOAD_LOCAL;
 }
-/* Returns the number of the arm that is done last, if both arms of an `if` only load and compute, and are done by predicates; -1:
- * they are branches. */
-int nvptx_last_arm(const struct thread_function *f, const struct thread_operation *op);
 /* Returns the operand whose registers the result has to have, or should have, since it is added to; -1: none. */
 int nvptx_added_to(enum thread_opcode op);
 /* Finds the values that have the words of other values (`same`). nvptx_same.c */
 void nvptx_find_same(struct nvptx *n);
-/* Returns the registers of such a value. nvptx_same.c */
-const struct nvptx_registers *nvptx_same_registers(struct nvptx *n, const struct thread_value *v);
 /* Finds groups that can share registers. Requires `same`. */
 void nvptx_share(struct nvptx *n);
-/* Returns the registers of a value; they are made when it is first asked for. */
-const struct nvptx_registers *nvptx_registers_of(struct nvptx *n, const struct thread_value *v);
-uint16_t nvptx_words(struct thread_type type);
-enum ptx_mod nvptx_word_type(enum dtype t);
+
+/* --- nvptx_guard.c --- */
+
+/* Returns whether the operation is many instructions. */
+bool nvptx_is_long(enum thread_opcode op);
+/* Returns whether the region can be done in line, its effects guarded: no thread is sent around a few instructions,
+ * and the assembler schedules them with their neighbours. */
+bool nvptx_can_guard(const struct nvptx *n, const struct thread_operation *op);
+/* Returns the `yield` of a region that only gives values, of which some may be undefined; NULL: it does more. */
+const struct thread_operation *nvptx_only_yield(const struct thread_region *r);
+/* Returns the number of the arm that is done last, if both arms of an `if` only load and compute, and are done by predicates; -1:
+ * they are branches. */
+int nvptx_last_arm(const struct thread_function *f, const struct thread_operation *op);
 
 /* --- nvptx_words.c --- */
 
 /* Returns the elements that share a word in a group: 1, 2 or 4. */
 uint16_t nvptx_per_word(enum dtype t);
+uint16_t nvptx_words(struct thread_type type);
+enum ptx_mod nvptx_word_type(enum dtype t);
 /* Returns the type of the registers of a value; nvptx_word_type: of a word in a group. */
 enum ptx_mod nvptx_register_type(struct thread_type t);
 /* Returns an operand that is a scalar or a constant of type t. */
@@ -104,6 +110,11 @@ struct ptx_operand nvptx_scalar(struct nvptx *n, const struct thread_operand *o,
 /* Returns word `i` of an operand of a group's operation; a scalar or a constant fills it. */
 struct ptx_operand nvptx_word(struct nvptx *n, const struct thread_operand *o, enum dtype t,
                               uint16_t i);
+/* Returns the words of a value or a constant, as an instruction takes them: one register, or {…}. */
+struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand *o, enum dtype t);
+struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v);
+/* Returns the registers of a value; they are made when it is first asked for. */
+const struct nvptx_registers *nvptx_registers_of(struct nvptx *n, const struct thread_value *v);
 /* Returns `count` elements of an operand as scalars; those of a scalar or a constant are all the same. */
 struct ptx_operand *nvptx_elements(struct nvptx *n, const struct thread_operand *o, enum dtype t,
                                    uint16_t count);
@@ -116,6 +127,10 @@ void nvptx_put(struct nvptx *n, const struct thread_value *v, const struct ptx_o
  * them. */
 void nvptx_put_result(struct nvptx *n, const struct thread_value *v,
                       const struct ptx_operand *elements, uint16_t i);
+/* Reports that the operation has no instruction. */
+void nvptx_fail(struct nvptx *n, const struct thread_operation *op);
+/* Guards an instruction by the `if` around its operation. */
+void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins);
 /* Emits a move. A constant predicate needs a comparison. */
 void nvptx_set(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct ptx_operand from);
 /* Returns the latest instruction if it is not guarded, and no label follows it; else NULL. */
@@ -127,13 +142,11 @@ void nvptx_set_result(struct nvptx *n, enum ptx_mod type, struct ptx_operand to,
 void nvptx_give(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct ptx_operand from,
                 bool made);
 
-/* Returns the words of a value or a constant, as an instruction takes them: one register, or {…}. */
-struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand *o, enum dtype t);
-struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v);
-/* nvptx_places.c */
+/* --- nvptx_places.c --- */
+
 /* Returns [address] of an element in shared memory. */
 struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o);
-/* Returns that address as a value, a u32. nvptx_memory.c */
+/* Returns that address as a value, a u32. */
 struct ptx_operand nvptx_element_address(struct nvptx *n, const struct thread_operand *o);
 /* Finds the values of a thread- or tile-level kernel that are indices of elements. */
 void nvptx_find_places(struct nvptx *n);
@@ -149,9 +162,6 @@ void nvptx_reach(struct nvptx *n, struct thread_value *const *values, size_t cou
 /* Returns the type that an instruction moves between memory and registers: that of words, or, of fewer bytes, of a part
  * of one, which extends a scalar in a .b32. */
 enum ptx_mod nvptx_moved_type(struct thread_type t);
-/* Guards an instruction by the `if` around its operation. */
-void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins);
-void nvptx_fail(struct nvptx *n, const struct thread_operation *op);
 
 /* Marks that the instructions to come are of this turn; NULL: of the same as those before. nvptx_turns.c */
 void nvptx_enter(struct nvptx *n, const struct thread_turn *turn);
@@ -161,8 +171,6 @@ void nvptx_goes_back(struct nvptx *n, const struct thread_operation *loop);
 /* Emits any operation but those of control; nvptx_compute: one that computes values from values. */
 void nvptx_act(struct nvptx *n, const struct thread_operation *op);
 void nvptx_compute(struct nvptx *n, const struct thread_operation *op);
-/* Returns whether an elementwise operation is defined for elements of the type. */
-bool nvptx_is_defined(enum thread_opcode op, enum dtype t);
 /* Returns the bits of a constant of at most 16 bits. */
 uint32_t nvptx_bits_of_constant(const struct thread_operand *o, enum dtype t);
 /* Puts the address of a table, or of a local array, into a register. nvptx_table.c */

@@ -17,6 +17,14 @@ struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o
     return ptx_at(at, offset);
 }
 
+struct ptx_operand nvptx_element_address(struct nvptx *n, const struct thread_operand *o)
+{
+    struct ptx_operand at = nvptx_element(n, o), r = ptx_reg(&n->build, MOD_U32), base = at;
+    base.kind = PTX_REGISTER;
+    ptx_emit(&n->build, "add.u32", r, base, ptx_int(ptx_offset(&at)));
+    return r;
+}
+
 /* --- which values are indices --- */
 
 struct finding {

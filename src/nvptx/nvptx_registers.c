@@ -1,4 +1,4 @@
-/* The registers of values.
+/* Values that share registers.
  *
  * A product adds to the registers of its sums, so its result has to have the same ones; and each iteration of a
  * loop should begin with its sums where the last iteration left them. So groups that follow each other share
@@ -44,41 +44,6 @@ struct liveness {
 struct exits {
     const uint64_t *after_branch, *after_loop, *again; /* groups live there */
 };
-
-uint16_t nvptx_words(struct thread_type type)
-{
-    const uint16_t each = nvptx_per_word(type.dtype);
-    return (uint16_t)((type.count + each - 1) / each);
-}
-
-enum ptx_mod nvptx_word_type(enum dtype t)
-{
-    switch (t) {
-    case DT_NONE: return MOD_U64;
-    case DT_BOOL: return MOD_PRED;
-    case DT_U32: return MOD_U32;
-    case DT_I32: return MOD_S32;
-    case DT_U64: return MOD_U64;
-    case DT_I64: return MOD_S64;
-    case DT_F32: return MOD_F32;
-    case DT_F64: return MOD_F64;
-    default: return MOD_B32;
-    }
-}
-
-const struct nvptx_registers *nvptx_registers_of(struct nvptx *n, const struct thread_value *v)
-{
-    if (n->same[v->number])
-        return nvptx_same_registers(n, v);
-    struct nvptx_registers *r = &n->registers[n->shares[v->number]];
-    if (!r->word) {
-        r->words = nvptx_words(v->type);
-        r->word = arena_array(n->arena, struct ptx_operand, r->words);
-        for (uint16_t i = 0; i < r->words; i++)
-            r->word[i] = ptx_reg(&n->build, nvptx_register_type(v->type));
-    }
-    return r;
-}
 
 /* --- sets of groups --- */
 

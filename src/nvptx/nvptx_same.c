@@ -119,28 +119,3 @@ void nvptx_find_same(struct nvptx *n)
     note_uses(&u, n->function->body);
     find(&u, n->function->body);
 }
-
-const struct nvptx_registers *nvptx_same_registers(struct nvptx *n, const struct thread_value *v)
-{
-    const struct thread_operation *op = n->same[v->number];
-    const struct thread_operand *o = op->operands.data;
-    struct nvptx_registers *own = &n->registers[v->number];
-    if (op->op == THREAD_CONVERT)
-        return nvptx_registers_of(n, o[0].value);
-    if (own->word)
-        return own;
-    own->words = nvptx_words(v->type);
-    if (op->op == THREAD_PART) {
-        own->word =
-            nvptx_registers_of(n, o[0].value)->word + o[1].integer / nvptx_per_word(v->type.dtype);
-        return own;
-    }
-    own->word = arena_array(n->arena, struct ptx_operand, own->words);
-    uint16_t at = 0;
-    for (size_t i = 0; i < op->operands.count; i++) {
-        const uint16_t words = o[i].kind == THREAD_VALUE ? nvptx_words(o[i].value->type) : 1;
-        for (uint16_t w = 0; w < words; w++)
-            own->word[at++] = nvptx_word(n, &o[i], v->type.dtype, w);
-    }
-    return own;
-}

@@ -1,4 +1,4 @@
-/* Elements and the words in which they lie.
+/* The registers of values: elements and the words in which they lie.
  *
  * A scalar has a register of its own: f16 and bf16 a .b16, smaller integers and bytes a .b32, extended. Elements of
  * a group that are smaller than 32 bits share words: 2 of 16 bits, 4 of 8 bits, the first one in the lowest bits. If
@@ -14,6 +14,29 @@ enum ptx_mod nvptx_register_type(struct thread_type t)
 {
     return t.count == 1 && is_half(t.dtype) ? MOD_B16 : nvptx_word_type(t.dtype);
 }
+
+uint16_t nvptx_words(struct thread_type type)
+{
+    const uint16_t each = nvptx_per_word(type.dtype);
+    return (uint16_t)((type.count + each - 1) / each);
+}
+
+enum ptx_mod nvptx_word_type(enum dtype t)
+{
+    switch (t) {
+    case DT_NONE: return MOD_U64;
+    case DT_BOOL: return MOD_PRED;
+    case DT_U32: return MOD_U32;
+    case DT_I32: return MOD_S32;
+    case DT_U64: return MOD_U64;
+    case DT_I64: return MOD_S64;
+    case DT_F32: return MOD_F32;
+    case DT_F64: return MOD_F64;
+    default: return MOD_B32;
+    }
+}
+
+/* --- operands --- */
 
 /* Returns a constant as a scalar. */
 static struct ptx_operand constant(struct nvptx *n, const struct thread_operand *o, enum dtype t)
@@ -66,6 +89,63 @@ struct ptx_operand nvptx_word(struct nvptx *n, const struct thread_operand *o, e
     return nvptx_per_word(t) > 1 ? nvptx_pack(&n->scalars, t, all) : one;
 }
 
+/* Returns the registers of a value that has the words of its operands. */
+static const struct nvptx_registers *registers_of_same(struct nvptx *n,
+                                                       const struct thread_value *v)
+{
+    const struct thread_operation *op = n->same[v->number];
+    const struct thread_operand *o = op->operands.data;
+    struct nvptx_registers *own = &n->registers[v->number];
+    if (op->op == THREAD_CONVERT)
+        return nvptx_registers_of(n, o[0].value);
+    if (own->word)
+        return own;
+    own->words = nvptx_words(v->type);
+    if (op->op == THREAD_PART) {
+        own->word =
+            nvptx_registers_of(n, o[0].value)->word + o[1].integer / nvptx_per_word(v->type.dtype);
+        return own;
+    }
+    own->word = arena_array(n->arena, struct ptx_operand, own->words);
+    uint16_t at = 0;
+    for (size_t i = 0; i < op->operands.count; i++) {
+        const uint16_t words = o[i].kind == THREAD_VALUE ? nvptx_words(o[i].value->type) : 1;
+        for (uint16_t w = 0; w < words; w++)
+            own->word[at++] = nvptx_word(n, &o[i], v->type.dtype, w);
+    }
+    return own;
+}
+
+const struct nvptx_registers *nvptx_registers_of(struct nvptx *n, const struct thread_value *v)
+{
+    if (n->same[v->number])
+        return registers_of_same(n, v);
+    struct nvptx_registers *r = &n->registers[n->shares[v->number]];
+    if (!r->word) {
+        r->words = nvptx_words(v->type);
+        r->word = arena_array(n->arena, struct ptx_operand, r->words);
+        for (uint16_t i = 0; i < r->words; i++)
+            r->word[i] = ptx_reg(&n->build, nvptx_register_type(v->type));
+    }
+    return r;
+}
+
+static struct ptx_operand all(struct nvptx *n, const struct ptx_operand *word, uint16_t words)
+{
+    return words == 1 ? word[0] : ptx_vector(&n->build, word, words);
+}
+
+struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v)
+{
+    const struct nvptx_registers *r = nvptx_registers_of(n, v);
+    return all(n, r->word, r->words);
+}
+
+struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand *o, enum dtype t)
+{
+    return o->kind == THREAD_VALUE ? nvptx_all_of(n, o->value) : nvptx_word(n, o, t, 0);
+}
+
 struct ptx_operand *nvptx_elements(struct nvptx *n, const struct thread_operand *o, enum dtype t,
                                    uint16_t count)
 {
@@ -81,6 +161,23 @@ struct ptx_operand *nvptx_elements(struct nvptx *n, const struct thread_operand 
         else
             e[i] = nvptx_word(n, o, t, (uint16_t)i);
     return e;
+}
+
+/* --- results --- */
+
+void nvptx_fail(struct nvptx *n, const struct thread_operation *op)
+{
+    if (!n->failed)
+        diag_error(n->diag, op->where, "no instruction of sm_%d%.1s does `%s` with these types",
+                   n->function->target.number, &n->function->target.suffix,
+                   thread_op_table[op->op].text);
+    n->failed = true;
+}
+
+void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins)
+{
+    if (n->guard.kind == PTX_REGISTER)
+        ptx_when(ins, n->guard);
 }
 
 void nvptx_set(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct ptx_operand from)
