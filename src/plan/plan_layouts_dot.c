@@ -2,11 +2,6 @@
 #include "plan/plan_limits.h"
 #include "plan/plan_layouts_own.h"
 
-struct planned_dot *plan_planned_dot(struct layouts *l, const struct expr *e)
-{
-    return pointer_map_get(&l->plan->dot_of, e);
-}
-
 /* The warps that the division leaves over do the same as others. */
 static const struct layout *for_all_warps(struct layouts *l, struct layout *layout, int used)
 {

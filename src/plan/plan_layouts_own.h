@@ -104,12 +104,27 @@ struct kept_layouts {
     struct pointer_map conversions; /* layout `from` -> conversion_list */
 };
 
+/* --- plan_layouts_known.c --- */
+struct planned_dot *plan_planned_dot(struct layouts *l, const struct expr *e);
+struct planned_symbol *plan_planned_symbol(struct layouts *l, const struct sym *s);
+/* Is it a tile of the block (not of a thread), so that it has a layout? */
+bool plan_is_tile(const struct type *t);
+/* Is it a layout of tiles of that shape? */
+bool plan_fits(const struct layout *layout, const struct type *t);
+
+/* --- plan_layouts_prefer.c --- */
+struct preference plan_prefer(struct layouts *l, const struct expr *e);
+/* Coalesced for what e reads (and, if there is one, for the target it is stored to); NULL: it reads
+ * nothing. */
+const struct layout *plan_coalesced(struct layouts *l, const struct expr *e,
+                                    const struct expr *target);
+const struct layout *plan_transposed(struct layouts *l, const struct layout *layout, int rank);
+
 /* --- plan_kept.c --- */
 struct kept_layouts *plan_kept_layouts(struct layouts *l);
 
 /* --- plan_layouts_dot.c --- */
 void plan_dots(struct layouts *l);
-struct planned_dot *plan_planned_dot(struct layouts *l, const struct expr *e);
 
 /* --- plan_layouts_settle.c --- */
 /* Sums that meet global memory after their last product go on as a tile of their own. */
@@ -121,17 +136,6 @@ const struct expr *plan_settled(struct layouts *l, const struct sym *sym);
 /* --- plan_layouts_symbol.c --- */
 void plan_find_symbols(struct layouts *l);
 void plan_symbols(struct layouts *l);
-struct planned_symbol *plan_planned_symbol(struct layouts *l, const struct sym *s);
-struct preference plan_prefer(struct layouts *l, const struct expr *e);
-/* Is it a tile of the block (not of a thread), so that it has a layout? */
-bool plan_is_tile(const struct type *t);
-/* Is it a layout of tiles of that shape? */
-bool plan_fits(const struct layout *layout, const struct type *t);
-/* Coalesced for what e reads (and, if there is one, for the target it is stored to); NULL: it reads
- * nothing. */
-const struct layout *plan_coalesced(struct layouts *l, const struct expr *e,
-                                    const struct expr *target);
-const struct layout *plan_transposed(struct layouts *l, const struct layout *layout, int rank);
 
 /* --- plan_layouts_walk.c: the layouts that uses of tiles ask for --- */
 /* The functions that plan_walk calls while it visits all statements; NULL: none.
