@@ -4,51 +4,11 @@
 
 enum { WARP_THREADS = 32, WARPGROUP = 4, LEAST_REGISTERS = 24, MOST_REGISTERS = 240 };
 
-void thread_verify_fault(struct checks *c, struct loc at, const char *text)
-{
-    diag_error(c->diag, at, "%s", text);
-    c->ok = false;
-}
-
-void thread_verify_refuse(struct checks *c, const struct thread_operand *o, const char *text)
-{
-    thread_verify_fault(c, thread_place_of(o, c->where), text);
-}
-
-static struct fate *fate_of(const struct checks *c, const struct thread_value *v)
-{
-    return &c->fates[v->number];
-}
-
 static void define(struct checks *c, const struct thread_value *v)
 {
     *fate_of(c, v) = (struct fate){.loops = c->loops, .commit = c->commits};
     if (v->type.in_flight)
         vec_push(c->arena, &c->flights, v);
-}
-
-void thread_verify_use(struct checks *c, const struct thread_operand *o)
-{
-    if (o->value && fate_of(c, o->value)->taken)
-        thread_verify_refuse(
-            c, o, "the registers of this value belong to a later one: a product has taken it");
-}
-
-static void check_iteration(struct checks *c, const struct thread_operand *o)
-{
-    if (fate_of(c, o->value)->loops < c->loops)
-        thread_verify_refuse(
-            c, o,
-            "this value would be taken in each iteration of the loop: make it an argument "
-            "of the loop");
-}
-
-void thread_verify_take(struct checks *c, const struct thread_operand *o)
-{
-    thread_verify_use(c, o);
-    check_iteration(c, o);
-    fate_of(c, o->value)->taken = true;
-    vec_push(c->arena, &c->taken, o->value->number);
 }
 
 static void check_wait(struct checks *c, const struct thread_operation *op)
@@ -88,7 +48,7 @@ static void pass_flight(struct checks *c, const struct thread_operation *op, siz
         return;
     }
     thread_verify_use(c, o);
-    check_iteration(c, o);
+    thread_verify_iteration(c, o);
     for (size_t j = 0; j < i; j++)
         if (op->operands.data[j].value == o->value)
             thread_verify_refuse(c, o, "a group in flight has one destination");

@@ -1,5 +1,5 @@
-/* The parts of the verifier: thread_verify.c checks values, regions and roles, thread_verify_operation.c each operation by
- * itself, thread_verify_memory.c shared memory. */
+/* The parts of the verifier: thread_verify.c checks regions and roles, thread_verify_operation.c each operation by itself,
+ * thread_verify_memory.c shared memory, thread_verify_use.c uses of values. */
 #ifndef TW_THREAD_VERIFY_OWN_H
 #define TW_THREAD_VERIFY_OWN_H
 
@@ -35,13 +35,20 @@ static inline bool is_value(const struct thread_operand *o)
     return o->kind == THREAD_VALUE;
 }
 
-/* --- thread_verify.c --- */
+static inline struct fate *fate_of(const struct checks *c, const struct thread_value *v)
+{
+    return &c->fates[v->number];
+}
+
+/* --- thread_verify_use.c --- */
 
 void thread_verify_fault(struct checks *c, struct loc at, const char *text);
 /* Reports a fault of an operand of the present operation. */
 void thread_verify_refuse(struct checks *c, const struct thread_operand *o, const char *text);
 /* Uses a value; a product has not taken it. */
 void thread_verify_use(struct checks *c, const struct thread_operand *o);
+/* Checks that the value is not taken in each iteration of a loop around which it is defined. */
+void thread_verify_iteration(struct checks *c, const struct thread_operand *o);
 /* Uses a value for the last time. */
 void thread_verify_take(struct checks *c, const struct thread_operand *o);
 
