@@ -4,7 +4,7 @@
     check_structure.py [ROOT]
 
 Errors: an include against the order of the folders; in tools/, an include of ours other than the public headers and tools/ itself; two files of
-one name (test data aside); a name for other files without a prefix of its folder; numbers read or printed in the host program's locale; a search
+one name (test data aside); files of a room that call each other in a circle; a name for other files without a prefix of its folder; numbers read or printed in the host program's locale; a search
 for words in messages; files of src/ and tools/ of more than 800 lines. Warnings: other files of more than 1000 lines, functions of more than 75.
 """
 import os
@@ -61,10 +61,14 @@ PRESCRIBED = {
     "audit": re.compile(r"la_\w+"),
     "base": re.compile(r"environ"),
 }
+# Rooms whose files call each other in one direction only: no file calls another one that calls it, directly or through others.
+IN_ONE_DIRECTION = "aot audit base blas cuda facts layout model nvptx plan runtime target thread tune"
 WRITTEN_FOR_NAMES = re.compile(r"/\*.*?\*/|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.S | re.M)
 OUTSIDE = re.compile(r"^(?!static\b|typedef\b|__extension__|_Static_assert\b|[A-Z_]*INLINED?\b)"
                      r"[A-Za-z_][\w \*]*?[ \*](?:ROUTINE\()?(\w+)\)?(?=\(|\[| = |;)", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+NO_CALL = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^[ \t]*#[ \t]*include[^\n]*', re.S | re.M)
+USED = re.compile(r"(?<![.\w])(?<!->)[A-Za-z_]\w+")
 PUBLIC = re.compile(r"tilewright(_\w+)?\.h")  # include/
 FUNCTION_LINES, FILE_LINES = 75, 1000
 SOURCE_LINES = 800  # of a file of src/ or tools/
@@ -159,6 +163,52 @@ def check_prefixes(root, errors):
                               "in scripts/check_structure.py")
 
 
+def calls_in(root, room):
+    """Returns the names that each file of a room uses of each other one, headers by includes."""
+    texts = {p: open(os.path.join(root, p)).read() for p in sources(root, os.path.join("src", room)) if p.endswith((".c", ".h"))}
+    calls = {p: defaultdict(set) for p in texts}
+    homes = defaultdict(set)  # of each name
+    for path, text in texts.items():
+        for match in OUTSIDE.finditer(WRITTEN_FOR_NAMES.sub("", text)) if path.endswith(".c") else ():
+            if not re.match(r"(struct|enum|union) \w+$", match.group(0)):
+                homes[match.group(1)].add(path)
+    for path, text in texts.items():
+        for name in set(USED.findall(NO_CALL.sub("", text))) if path.endswith(".c") else ():
+            for home in homes[name] if name in homes and path not in homes[name] else ():
+                calls[path][home].add(name)
+        for target in INCLUDE.findall(text):
+            if os.path.join("src", target) in texts:
+                calls[path][os.path.join("src", target)].add("#include")
+    return calls
+
+
+def shortest_circle(calls, start):
+    """Returns the files of the shortest way from a file back to it; None: there is none."""
+    before, ways = {}, [start]
+    for path in ways:
+        for other in sorted(calls[path]):
+            if other == start:
+                circle = [path]
+                while circle[-1] != start:
+                    circle.append(before[circle[-1]])
+                return circle[::-1]
+            if other not in before:
+                before[other] = path
+                ways.append(other)
+    return None
+
+
+def check_circles(root, errors):
+    for room in IN_ONE_DIRECTION.split():
+        calls = calls_in(root, room)
+        circles = [c for c in (shortest_circle(calls, path) for path in sorted(calls)) if c]
+        if circles:
+            circle = min(circles, key=len)
+            steps = (f"{os.path.basename(a)} uses {', '.join(sorted(calls[a][b]))} of {os.path.basename(b)}"
+                     for a, b in zip(circle, circle[1:] + circle[:1]))
+            errors.append(f"src/{room}: {len(circle)} files call each other in a circle: {'; '.join(steps)}")
+
+
 # A host program may have called setlocale(), which changes how C's library reads numbers and letters. The command-line program never calls it, so
 # tools/ may use printf and strtod.
 OF_THE_LOCALE = re.compile(r"\b(strto(?:d|f|ld)|ato[f]|is(?:alpha|alnum|digit|space|print|punct|upper|lower)|to(?:upper|lower)|"
@@ -227,6 +277,7 @@ def main():
     check_tools(root, errors)
     check_names(root, errors)
     check_prefixes(root, errors)
+    check_circles(root, errors)
     check_locale(root, errors)
     check_messages(root, errors)
     check_sizes(root, errors, warnings)
