@@ -62,7 +62,7 @@ PRESCRIBED = {
     "base": re.compile(r"environ"),
 }
 # Rooms whose files call each other in one direction only: no file calls another one that calls it, directly or through others.
-IN_ONE_DIRECTION = "aot audit base blas cuda facts layout model nvptx plan runtime target thread tune"
+IN_ONE_DIRECTION = "aot audit base blas cuda emit facts layout model nvptx plan runtime target thread tune"
 WRITTEN_FOR_NAMES = re.compile(r"/\*.*?\*/|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.S | re.M)
 OUTSIDE = re.compile(r"^(?!static\b|typedef\b|__extension__|_Static_assert\b|[A-Z_]*INLINED?\b)"
                      r"[A-Za-z_][\w \*]*?[ \*](?:ROUTINE\()?(\w+)\)?(?=\(|\[| = |;)", re.M)

@@ -1,4 +1,4 @@
-/* Products of tile-level kernels: for emit_fragment_dot.c and emit_fragment_fma.c only. */
+/* Products of tile-level kernels: for emit_fragment_dot.c, _factor.c and _fma.c only. */
 #ifndef TW_EMIT_FRAGMENT_DOT_H
 #define TW_EMIT_FRAGMENT_DOT_H
 
@@ -37,18 +37,30 @@ struct emit_factor {
     struct scalar when; /* bool: pieces are read if it is true */
 };
 
+/* --- emit_fragment_factor.c --- */
+
+/* Returns how many neighbouring elements of a row are one value of the sums, and one fragment of the right factor. */
+int32_t emit_fma_together(const struct dot_plan *p);
+/* Returns the left (0) or the right (1) factor, with nothing of it read. */
+struct emit_factor emit_factor_of(const struct dot_plan *p, int side);
+/* Makes both factors ready to be read. Returns how many of them are in scratch, until the product is done. */
+int emit_open_factors(struct emit *m, const struct dot_plan *p, struct emit_factor f[2]);
 /* Prepares a factor of which no fragment is made yet. */
 void emit_factor_start(struct emit *m, struct emit_factor *f);
 /* Returns how many pieces whose least k is below `end` are not read yet. */
 int emit_factor_unread(const struct emit_factor *f, int32_t end);
+/* Reads the pieces whose least k is below `end`. */
+void emit_factor_read_below(struct emit *m, struct emit_factor *f, int32_t end);
 /* Reads the next `count` pieces. */
 void emit_factor_read(struct emit *m, struct emit_factor *f, int count);
 /* Returns fragment `index`, which has `count` registers, as the product takes it: one value. */
 struct thread_operand emit_factor_fragment(struct emit *m, struct emit_factor *f, int32_t index,
                                            int32_t count);
+/* Returns the layout of the transposed tile. */
+const struct layout *emit_turned(struct emit *m, const struct layout *l);
 
-/* Returns how many neighbouring elements of a row are one value of the sums, and one fragment of the right factor. */
-int32_t emit_fma_together(const struct dot_plan *p);
+/* --- emit_fragment_fma.c --- */
+
 /* sums += a · b by multiply-adds. */
 void emit_dot_fma(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
                   struct emit_factor *b, struct thread_operand *sums);

@@ -10,15 +10,6 @@
 
 #include <string.h>
 
-/* Elements that share a word are moved one by one. */
-int32_t emit_fma_together(const struct dot_plan *p)
-{
-    const struct plan_source right = plan_source_of(p->e, 1);
-    return dtype_size(p->sum) < 4 || dtype_size(p->b_type) < 4 || dtype_size(right.type) < 4
-               ? 1
-               : p->fma.vector_n;
-}
-
 /* Products of one row and one k. */
 static void multiply_row(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
                          struct emit_factor *b, struct thread_operand *sums, int32_t k, int32_t i,
@@ -212,7 +203,7 @@ void emit_dot_fma(struct emit *m, const struct dot_plan *p, struct emit_factor *
                   struct emit_factor *b, struct thread_operand *sums)
 {
     const int32_t depth = steps_by_rows(p, a, b);
-    emit_factor_read(m, b, emit_factor_unread(b, depth));
+    emit_factor_read_below(m, b, depth);
     emit_factor_read(m, a, depth > 1 ? 1 : emit_factor_unread(a, 1));
     if (a->chunked) {
         all_chunks(m, p, a, b, sums, depth);
