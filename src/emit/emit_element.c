@@ -103,15 +103,11 @@ static struct scalar is_element(struct emit *m, const struct type *t, int64_t nu
 static struct scalar choose(struct emit *m, struct scalar condition, struct scalar yes,
                             struct scalar no)
 {
-    if (condition.o.kind != THREAD_VALUE)
-        return condition.o.integer ? yes : no;
-    if (yes.dtype == DT_BOOL) {
+    if (condition.o.kind == THREAD_VALUE && yes.dtype == DT_BOOL) {
         yes.o = emit_predicate(m, yes);
         no.o = emit_predicate(m, no);
     }
-    return (struct scalar){thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, yes.dtype, DT_NONE,
-                                                    condition.o, yes.o, no.o)),
-                           yes.dtype};
+    return emit_select(m, condition, yes, no);
 }
 
 static bool in_slots(struct emit *m, const struct sym *s)

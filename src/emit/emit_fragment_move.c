@@ -360,8 +360,7 @@ static void get_alone(struct emit *m, const struct scratch *from, const struct l
     for (int32_t r = 0; r < f->count; r++) {
         const struct scalar inside = emit_spot_inside(m, &s, r, ~0u);
         if (inside.o.kind == THREAD_VALUE && before[r].o.kind == THREAD_VALUE)
-            f->v[r].o = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, f->dtype, DT_NONE, inside.o,
-                                                 f->v[r].o, before[r].o));
+            f->v[r] = emit_select(m, inside, f->v[r], before[r]);
     }
 }
 

@@ -49,8 +49,7 @@ struct scalar *emit_inside_elements(struct emit *m, const struct reduction *r,
         if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
             v[i] = (struct scalar){.dtype = DT_NONE};
         if (inside.o.kind == THREAD_VALUE)
-            v[i].o = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, r->t, DT_NONE, inside.o, v[i].o,
-                                              emit_idle(r->op, r->t).o));
+            v[i] = emit_select(m, inside, v[i], emit_idle(r->op, r->t));
     }
     return v;
 }

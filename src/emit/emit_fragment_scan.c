@@ -37,9 +37,7 @@ static struct scalar first_of(const struct scan *s)
 static struct scalar choose(const struct scan *s, struct thread_value *p, struct scalar yes,
                             struct scalar no)
 {
-    return (struct scalar){thread_use(THREAD_ADD_OP(&s->m->b, THREAD_SELECT, s->r.t, DT_NONE,
-                                                    thread_use(p), yes.o, no.o)),
-                           s->r.t};
+    return emit_select(s->m, (struct scalar){thread_use(p), DT_BOOL}, yes, no);
 }
 
 /* --- levels --- */

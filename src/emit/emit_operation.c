@@ -64,14 +64,11 @@ struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct sc
     bool shift = e->op == OP_SHL || e->op == OP_SHR;
     struct thread_operand operands[3], result;
     if (e->op == OP_WHERE || e->op == OP_SELECT) {
-        struct scalar c = emit_as(m, args[0], DT_BOOL);
+        const struct scalar c = emit_as(m, args[0], DT_BOOL);
         if (c.o.kind != THREAD_VALUE)
             return emit_as(m, args[c.o.integer ? 1 : 2], e->type.dtype);
-        struct scalar yes = emit_as(m, args[1], e->type.dtype);
-        struct scalar no = emit_as(m, args[2], e->type.dtype);
-        return emit_of_value(
-            THREAD_ADD_OP(&m->b, THREAD_SELECT, e->type.dtype, DT_NONE, c.o, yes.o, no.o),
-            e->type.dtype);
+        const struct scalar yes = emit_as(m, args[1], e->type.dtype);
+        return emit_select(m, c, yes, emit_as(m, args[2], e->type.dtype));
     }
     for (int i = 0; i < e->count; i++) {
         args[i] = shift && i == 1 ? emit_shift_amount(m, args[i]) : emit_as(m, args[i], t);

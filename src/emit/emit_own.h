@@ -231,6 +231,9 @@ struct scalar emit_constant(enum dtype t, int64_t v);
 struct scalar emit_as(struct emit *m, struct scalar v, enum dtype t); /* a cast */
 struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,
                                 struct thread_operand v);
+/* Returns one of two scalars of a type, by a bool. */
+struct scalar emit_select(struct emit *m, struct scalar condition, struct scalar yes,
+                          struct scalar no);
 /* Returns the scalar as a value, also if it is a constant: for operations on other lanes. */
 struct scalar emit_value_of(struct emit *m, struct scalar v);
 /* Returns a shift's amount as a u32. All amounts from the type's width on give the same result. */

@@ -151,16 +151,6 @@ static struct scalar combine(struct emit *m, enum thread_opcode op, struct scala
     return emit_op2(m, op, DT_I32, a, number(b));
 }
 
-static struct scalar choose(struct emit *m, struct scalar condition, struct scalar yes,
-                            struct scalar no)
-{
-    if (condition.o.kind != THREAD_VALUE)
-        return condition.o.integer ? yes : no;
-    return (struct scalar){
-        thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_I32, DT_NONE, condition.o, yes.o, no.o)),
-        DT_I32};
-}
-
 /* Returns whether a coordinate is less than the limit. */
 static struct scalar is_below(struct emit *m, struct coordinate c, int64_t limit)
 {
@@ -185,7 +175,7 @@ static struct scalar place_shown(struct emit *m, const struct print_shown *s, in
         const struct scalar low = is_below(m, c, PRINT_ENDS);
         is_shown =
             emit_op2(m, THREAD_OR, DT_BOOL, low, emit_not(m, is_below(m, c, n - PRINT_ENDS)));
-        place = choose(m, low, place, combine(m, THREAD_ADD, c.thread, c.more + shown - n));
+        place = emit_select(m, low, place, combine(m, THREAD_ADD, c.thread, c.more + shown - n));
     }
     *inside = emit_op2(m, THREAD_AND, DT_BOOL, *inside, is_shown);
     return place;
@@ -250,7 +240,7 @@ static void read_in_turn(struct emit *m, struct argument *a)
             } else if (print_by_ends(s, axis)) {
                 const struct scalar begins = combine(m, THREAD_LT, c->thread, PRINT_ENDS);
                 const struct scalar ends = combine(m, THREAD_ADD, c->thread, beyond);
-                c->thread = choose(m, begins, c->thread, ends);
+                c->thread = emit_select(m, begins, c->thread, ends);
             }
         }
         a->turn[i] = emit_value_at(m, s->e, p.at, p.mine);

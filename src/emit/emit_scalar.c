@@ -46,11 +46,7 @@ static struct scalar choose(struct emit *m, const struct expr *e)
     if (reads_memory(e->args[1]) || reads_memory(e->args[2]))
         return branch(m, c, e->args[1], e->args[2], e->type.dtype);
     struct scalar yes = emit_scalar(m, e->args[1]), no = emit_scalar(m, e->args[2]);
-    if (c.o.kind != THREAD_VALUE)
-        return c.o.integer ? yes : no;
-    return emit_of_value(
-        THREAD_ADD_OP(&m->b, THREAD_SELECT, e->type.dtype, DT_NONE, c.o, yes.o, no.o),
-        e->type.dtype);
+    return emit_select(m, c, yes, no);
 }
 
 /* Returns whether the expression is a remainder that is known to be 0. */

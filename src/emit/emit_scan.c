@@ -81,8 +81,7 @@ struct tile emit_scan(struct emit *m, const struct expr *e)
             struct scalar at =
                 emit_op2(m, THREAD_ADD, DT_U32, h.column, emit_by(m, THREAD_MUL, h.row, s.columns));
             if (h.real.o.kind == THREAD_VALUE)
-                at.o = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U32, DT_NONE, h.real.o,
-                                                at.o, thread_integer(0)));
+                at = emit_select(m, h.real, at, emit_constant(DT_U32, 0));
             all[j] = emit_from_scratch(m, &s, at);
         }
         out.part[i] = emit_join(m, t, all, elements);

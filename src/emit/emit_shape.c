@@ -94,9 +94,8 @@ static struct tile exchange(struct emit *m, const struct expr *e, const struct t
                             const struct type *type, const int64_t start[2])
 {
     struct thread_operand all[EMIT_MOST_COLUMNS / 2];
-    struct tile t = {.form = emit_form(&e->type), .dtype = from->dtype};
-    t.blocks = emit_blocks(m, &e->type, e->loc);
-    t.columns = emit_columns(&e->type);
+    struct tile t = emit_tile_like(&e->type, emit_blocks(m, &e->type, e->loc));
+    t.dtype = from->dtype;
     if (m->failed)
         return t;
     const bool is_part = e->op == OP_ACCESS;
@@ -115,10 +114,7 @@ static struct tile exchange(struct emit *m, const struct expr *e, const struct t
             struct held at = emit_held(m, &t, &e->type, i, j);
             struct scalar number = source_of(m, e, type, s.columns, at);
             if (at.real.o.kind == THREAD_VALUE)
-                number = (struct scalar){
-                    thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U32, DT_NONE, at.real.o,
-                                             number.o, thread_integer(0))),
-                    DT_U32};
+                number = emit_select(m, at.real, number, emit_constant(DT_U32, 0));
             all[j] = emit_from_scratch(m, &s, number);
         }
         t.part[i] = emit_join(m, t.dtype, all, elements);

@@ -341,8 +341,7 @@ static struct thread_operand load_of_peer(struct emit *m, const struct shared_pl
     enum dtype t = a->e->sym->type.dtype;
     bool known = inside.o.kind != THREAD_VALUE;
     if (!known)
-        place.o = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U32, DT_NONE, inside.o, place.o,
-                                           thread_integer(0)));
+        place = emit_select(m, inside, place, emit_constant(DT_U32, 0));
     struct thread_operand from[] = {thread_element(a->object, place.o, 0), a->peer.o};
     struct thread_operand v =
         thread_use(thread_add_counted(&m->b, THREAD_LOAD_PEER, t, DT_NONE, 1, from, 2));
@@ -527,9 +526,7 @@ struct tile emit_shared_load(struct emit *m, const struct expr *e)
     struct shared_place a;
     struct thread_operand all[MOST];
     m->place.touched = true;
-    struct tile t = {.form = emit_form(&e->type), .dtype = e->type.dtype};
-    t.blocks = emit_blocks(m, &e->type, e->loc);
-    t.columns = emit_columns(&e->type);
+    struct tile t = emit_tile_like(&e->type, emit_blocks(m, &e->type, e->loc));
     if (!t.blocks)
         return t;
     if (moves_together(m, e, &p)) {

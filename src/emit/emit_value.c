@@ -140,13 +140,22 @@ struct thread_operand emit_predicate(struct emit *m, struct scalar v)
                                     m->place.lane.o, m->place.lane.o));
 }
 
+struct scalar emit_select(struct emit *m, struct scalar condition, struct scalar yes,
+                          struct scalar no)
+{
+    if (condition.o.kind != THREAD_VALUE)
+        return condition.o.integer ? yes : no;
+    return emit_of_value(
+        THREAD_ADD_OP(&m->b, THREAD_SELECT, yes.dtype, DT_NONE, condition.o, yes.o, no.o),
+        yes.dtype);
+}
+
 struct scalar emit_value_of(struct emit *m, struct scalar v)
 {
     if (v.o.kind == THREAD_VALUE)
         return v;
-    return emit_of_value(THREAD_ADD_OP(&m->b, THREAD_SELECT, v.dtype, DT_NONE,
-                                       emit_predicate(m, emit_constant(DT_BOOL, 1)), v.o, v.o),
-                         v.dtype);
+    const struct scalar any = {emit_predicate(m, emit_constant(DT_BOOL, 1)), DT_BOOL};
+    return emit_select(m, any, v, v);
 }
 
 /* --- bools --- */

@@ -253,9 +253,7 @@ static struct thread_operand load(struct emit *m, enum dtype t, int count, struc
 struct tile emit_view_load(struct emit *m, const struct expr *e)
 {
     struct view_part p;
-    struct tile t = {.form = emit_form(&e->type), .dtype = e->type.dtype};
-    t.blocks = emit_blocks(m, &e->type, e->loc);
-    t.columns = emit_columns(&e->type);
+    struct tile t = emit_tile_like(&e->type, emit_blocks(m, &e->type, e->loc));
     if (!t.blocks || !find_part(m, e, &p))
         return t;
     check_alone(m, &p, t.form);
@@ -307,9 +305,7 @@ static struct thread_operand stored(struct emit *m, const struct tile *t, int pa
 void emit_view_store(struct emit *m, const struct expr *target, const struct tile *value)
 {
     struct view_part p;
-    struct tile t = {.form = emit_form(&target->type), .dtype = target->type.dtype};
-    t.blocks = emit_blocks(m, &target->type, target->loc);
-    t.columns = emit_columns(&target->type);
+    const struct tile t = emit_tile_like(&target->type, emit_blocks(m, &target->type, target->loc));
     if (!t.blocks || !find_part(m, target, &p))
         return;
     check_alone(m, &p, t.form);
