@@ -124,7 +124,7 @@ static void add_f16_line(float *c, const float *a, const uint8_t *codes, size_t 
         ROLLED
         for (size_t p = 0; p < PARTS; p++) {
             const size_t at = j + LINE_WORDS * p;
-            part.by[p] = load_halves(scale, DT_F16, at);
+            part.by[p] = _mm512_loadu_si512((const uint16_t *)(const void *)scale + at);
             part.zero[p] = zeros ? load_halves(zeros, w->zero_type, at) : _mm512_setzero_si512();
         }
         zeros += zeros ? w->zero_step : 0;
