@@ -197,7 +197,7 @@ if(routine_sources)
         add_routines(tilewright_routines "${routine_sources};${sim_loop_sources}" "${first_set}")
     endif()
     if(TILEWRIGHT_TAKES_V3)
-        add_routines(tilewright_routines_v3 "${routine_sources};${dot_int16};${sim_loop_sources}" "${fast}"
+        add_routines(tilewright_routines_v3 "${routine_sources};${dot_int16};${dot_halves};${sim_loop_sources}" "${fast}"
             -march=x86-64-v3 -mprfchw -DROUTINES_V3 -DSIM_V3)
         list(APPEND have_sets TILEWRIGHT_HAVE_V3)
         check_c_compiler_flag("-march=x86-64-v3 -mprfchw -mavxvnni" TILEWRIGHT_TAKES_AVX_VNNI)

@@ -558,6 +558,17 @@ static bool are_halves(const struct packed_weights *w)
     return fits && !is_byte(w->scale[w->step[w->steps - 1].scale]->sym->type.dtype);
 }
 
+/* Returns whether the weights are integers of 8 bits times a scale, rounded to f16. */
+static bool are_scaled_bytes(const struct packed_weights *w)
+{
+    bool fits = w->steps == 1 && w->step[0].round == DT_F16;
+    for (int i = 0; i < 2 << NARROW_BITS; i++) {
+        const float x = w->table[i % 2].value[i / 2];
+        fits = fits && x >= INT8_MIN && x <= INT8_MAX && x == (float)(int)x;
+    }
+    return fits;
+}
+
 static struct packed_weights *packed_weights_new(struct compiler *c, const struct weights *from)
 {
     struct packed_weights *w = arena_new(c->arena, struct packed_weights);
@@ -576,7 +587,7 @@ static struct packed_weights *packed_weights_new(struct compiler *c, const struc
         t->same = same_as(t);
         narrow_table(t);
     }
-    w->halves = are_halves(w);
+    w->halves = are_halves(w) && (!c->set->halves_are_bytes || are_scaled_bytes(w));
     return w;
 }
 

@@ -36,6 +36,9 @@ extern few_halves_fn dot_few_halves_fp16;
 #elif defined(ROUTINES_V4)
 extern few_halves_fn dot_few_halves_v4;
 #define FEW_HALVES dot_few_halves_v4
+#elif defined(ROUTINES_V3)
+extern few_halves_fn dot_few_halves_v3;
+#define FEW_HALVES dot_few_halves_v3
 #else
 #define FEW_HALVES NULL
 #endif
@@ -102,6 +105,8 @@ const struct routine_set SET = {
 #endif
 #if defined(ROUTINES_NEON)
     .takes_one_sign = true,
+#elif defined(ROUTINES_V3)
+    .halves_are_bytes = true,
 #endif
     .dot_i16 = DOT_I16,
     .elementwise = &ROUTINE(routines_elementwise),
