@@ -1,4 +1,4 @@
-/* The lock, the settings, objects and their handles. */
+/* The lock, objects and their handles. */
 #include "driver/driver_task.h"
 
 #include "base/platform.h"
@@ -18,7 +18,7 @@ static _Thread_local const char *call_name;
 static _Thread_local jmp_buf *guard;
 
 /* Calls of the runtime library and callbacks come from within other calls. */
-static void make_lock(void)
+void driver_make_lock(void)
 {
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
@@ -30,7 +30,7 @@ static void make_lock(void)
 struct driver_entered driver_enter(const char *name)
 {
     struct driver_entered entered = {.outer = !call_name};
-    pthread_once(&lock_once, make_lock);
+    pthread_once(&lock_once, driver_make_lock);
     pthread_mutex_lock(&lock);
     if (entered.outer)
         call_name = name;
@@ -78,107 +78,9 @@ int driver_guard(int (*function)(void *user), void *user)
     return result;
 }
 
-/* --- settings: the lines NAME=VALUE of the file that TILEWRIGHT_APP names --- */
-
-static char *settings_text; /* NULL: there is no such file */
-
-/* Returns the value of a setting; NULL: it is not set. */
-static const char *setting(const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = settings_text; at && *at;) {
-        const char *end = at + strcspn(at, "\n");
-        if (strncmp(at, name, length) == 0 && at[length] == '=')
-            return arena_string(&driver.arena, at + length + 1, (size_t)(end - at) - length - 1);
-        at = *end ? end + 1 : end;
-    }
-    return NULL;
-}
-
-static int64_t number_setting(const char *name)
-{
-    const char *text = setting(name);
-    return text ? strtoll(text, NULL, 10) : 0;
-}
-
-/* Returns the first GPU of that capability: "sm_90". */
-static const struct gpu *gpu_of_target(const char *name)
-{
-    int number = strncmp(name, "sm_", 3) == 0 ? atoi(name + 3) : 0;
-    for (int i = 0; number && target_gpu_at(i); i++)
-        if (target_gpu_at(i)->capability == number)
-            return target_gpu_at(i);
-    return target_gpu_find(name);
-}
-
-static int read_settings(void *user)
-{
-    struct driver_settings *s = user;
-    size_t length;
-    const char *why, *path = getenv("TILEWRIGHT_APP");
-    settings_text = path ? platform_read_file(&driver.arena, path, &length, &why) : NULL;
-    const char *device = setting("device"), *checks = setting("checks");
-    const char *findings = setting("findings");
-    s->gpu = device ? gpu_of_target(device) : NULL;
-    if (!s->gpu)
-        s->gpu = gpu_of_target("sm_90");
-    s->checks = !checks || strcmp(checks, "0") != 0;
-    s->kernel = setting("kernel");
-    s->launch = number_setting("launch");
-    s->skipped = number_setting("skip");
-    s->seed = (uint64_t)number_setting("seed");
-    s->threads = (int)number_setting("threads");
-    s->step_limit = number_setting("step-limit");
-    s->suppress = setting("suppress");
-    const char *limit = setting("limit");
-    s->limit = limit && strcmp(limit, "0") == 0 ? -1 : number_setting("limit");
-    s->keep_going = setting("keep-going");
-    s->trace = setting("trace");
-    s->stub = setting("stub");
-    s->findings = findings ? fopen(findings, "a") : NULL;
-    return DRIVER_SUCCESS;
-}
-
-static pid_t process; /* that opened the driver */
-
 bool driver_is_ready(void)
 {
-    return driver.initialised && getpid() == process;
-}
-
-static void at_exit(void)
-{
-    if (!driver_is_ready())
-        return;
-    struct driver_entered entered = driver_enter("exit");
-    driver_report_exit();
-    driver_leave(&entered);
-}
-
-static int prepare(void *user)
-{
-    (void)user;
-    driver_machine();
-    driver_report_begin();
-    driver_trace_open();
-    return DRIVER_SUCCESS;
-}
-
-int driver_prepare(void)
-{
-    if (driver.initialised)
-        return driver_is_ready() ? DRIVER_SUCCESS : DRIVER_NOT_INITIALIZED;
-    arena_init(&driver.arena, &allocator_libc, &driver.out_of_memory);
-    int result = driver_guard(read_settings, &driver.settings);
-    if (result == DRIVER_SUCCESS)
-        result = driver_guard(prepare, NULL);
-    driver.initialised = result == DRIVER_SUCCESS;
-    process = getpid();
-    if (!driver.initialised)
-        return result;
-    atexit(at_exit);
-    pthread_atfork(NULL, NULL, make_lock); /* a thread that the child lacks may hold the lock */
-    return result;
+    return driver.initialised && getpid() == driver.process;
 }
 
 /* --- objects --- */
@@ -224,4 +126,19 @@ void driver_delete(void *object)
 {
     driver_retire(object);
     free(object);
+}
+
+const char *driver_plain_name(const char *symbol)
+{
+    static const struct {
+        const char *asked, *name;
+    } names[] = {
+#define CALL(asked, symbol, since, parameters) {#asked, #symbol},
+#include "driver/driver_calls.def"
+#undef CALL
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i].name, symbol) == 0)
+            return names[i].asked;
+    return symbol;
 }

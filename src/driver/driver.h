@@ -1,27 +1,29 @@
 /* A CUDA driver whose device is the simulator: what libcuda.so.1 of this project is made of.
  *
- *   driver.c             the lock, the settings, objects and their handles
+ *   driver.c             the lock, objects and their handles
+ *   driver_start.c       the start, the settings, reports at the end
  *   driver_results.c     error codes (driver_results.def); driver_texts.c has their names and texts
  *   driver_lookup.c      entry points by name (driver_calls.def)
  *   driver_private.c     the calls of this project's other libraries (driver_private.h)
  *   driver_device.c      the device and its attributes
  *   driver_context.c     contexts
  *   driver_machine.c     the simulator with its checks
- *   driver_memory.c      memory that programs allocate
+ *   driver_memory.c      memory that programs allocated; driver_allocate.c, driver_memory_calls.c
  *   driver_hints.c       advice on memory, attributes of streams
  *   driver_virtual.c     reserved addresses, and memory that is mapped at them
  *   driver_ipc.c         memory and events of other processes
  *   driver_pool.c        allocations in the order of a stream, and their pools
- *   driver_copy.c        copies and fills
+ *   driver_copy.c        copies and fills; driver_copy_calls.c
  *   driver_module.c      modules, libraries, kernels; fat_binary.c takes PTX out of images
  *   driver_link.c        links of modules; ptx_link.c joins their texts
  *   driver_task.c        what streams do, as values; driver_graph.h: graphs and captures
- *   driver_stream.c      streams and events
+ *   driver_stream.c      streams and events; driver_lane.c finds streams
  *   driver_value.c       values that streams write and wait for
  *   driver_launch.c      launches; driver_refused.c: their limits
  *   driver_tensor.c      tensor maps
  *   driver_missing.c     calls that are not supported
- *   driver_order.c       what is ordered after what; driver_overlap.c, driver_guard.c, driver_races.c
+ *   driver_order.c       what is ordered after what; driver_work.c, driver_overlap.c, driver_guard.c,
+ *                        driver_races.c
  *   driver_dependent.c   kernels that begin before the ones before them are done
  *   driver_occupancy.c   how many blocks fit
  *   driver_findings.c    findings, as lines of JSON; driver_site.c names places in the program, by
@@ -51,6 +53,7 @@ struct driver_entered {
 };
 struct driver_entered driver_enter(const char *name);
 void driver_leave(struct driver_entered *entered);
+void driver_make_lock(void);
 #define ENTER                                                                                      \
     struct driver_entered entered __attribute__((cleanup(driver_leave))) = driver_enter(__func__); \
     (void)entered
@@ -93,6 +96,10 @@ struct driver_settings {
 };
 
 struct driver_task;
+struct driver_graph;
+struct driver_stream;
+struct driver_place;
+struct sim_report;
 struct driver {
     const struct driver_task *replayed; /* the task of a graph that runs; NULL: none */
     bool initialised;
@@ -100,7 +107,16 @@ struct driver {
     jmp_buf out_of_memory;
     struct number_map objects; /* by handle: enum driver_kind; 0: deleted */
     struct driver_settings settings;
-    int64_t launches; /* so far */
+    int64_t launches;              /* so far */
+    int process;                   /* that opened the driver */
+    struct sim *sim;               /* the machine (driver_machine.c), */
+    struct sim_report *report;     /* its report, */
+    struct sim_observer *memcheck; /* and its check of memory; NULL: nothing is checked */
+    /* What lower files call: driver_graph_run, because a task may be a graph, whose nodes have tasks;
+     * driver_is_suppressed, if a file of findings to let pass was read. */
+    int (*run_graph)(struct driver_graph *g, struct driver_stream *s);
+    bool (*is_suppressed)(const char *kind, const struct driver_place *place, const char *kernel,
+                          const char *line);
 };
 extern struct driver driver;
 /* Prepares the driver at the first call. Returns DRIVER_OUT_OF_MEMORY if it cannot. */
@@ -134,6 +150,7 @@ void driver_retire(const void *object);
 /* --- device, contexts --- */
 
 enum { DRIVER_VERSION = 13000 };
+enum { DRIVER_BANKS_OF_4_BYTES = 1, DRIVER_MOST_BANKS = 2 }; /* CUsharedconfig */
 int driver_attribute(int attribute, int *value);
 uint64_t driver_total_memory(void);
 uint64_t driver_heap_bytes(void); /* for malloc in kernels */
@@ -202,10 +219,22 @@ struct driver_memory {
     bool freed_inside, freed_outside;   /* a node of that graph frees it; a node of another */
     struct driver_condition *condition; /* that it is the variable of; NULL: none */
     struct driver_reserved *reserved;   /* NULL: its addresses all have memory of its own */
+    const struct sim_pages *pages;      /* of a reservation */
     struct driver_shared *shared;       /* with other processes; NULL: it is not */
     struct driver_hint *hints;          /* by page (driver_hints.c); NULL: none */
     bool uncounted;                     /* its bytes do not count as allocated in this process */
 };
+/* All memory so far (driver_memory.c, driver_allocate.c). */
+struct driver_memories {
+    struct driver_memory **list; /* in the order of allocation */
+    int count, room;
+    struct number_map by_number; /* number in the address: index in the list + 1 */
+    unsigned next_shared;        /* place of the next shared memory */
+    int conditions, reservations;
+    int registered; /* pieces of the host's memory */
+    uint64_t used;  /* bytes of the device */
+};
+extern struct driver_memories driver_memories;
 /* Allocates; `host`: the caller's memory, for DRIVER_REGISTERED_MEMORY. */
 int driver_memory_make(enum driver_memory_type type, size_t bytes, void *host,
                        struct driver_memory **out);
@@ -216,10 +245,16 @@ int driver_memory_reserve(size_t bytes, struct driver_memory **out);
 /* Makes addresses without memory; `pages` and `host` belong to the caller (driver_virtual.c). */
 int driver_memory_make_reserved(struct driver_reserved *r, const struct sim_pages *pages,
                                 size_t bytes, void *host, struct driver_memory **out);
+struct driver_shared {
+    void *host;
+    int file;
+    int opened; /* how often this process has opened it; 0: it is this process's own */
+    uint64_t inode;
+};
 /* Makes memory of another process; `host` remains that of `shared` (driver_ipc.c). */
 int driver_memory_make_shared(struct driver_shared *shared, size_t bytes, void *host,
                               struct driver_memory **out);
-/* driver_ipc.c: gives back what memory shares with other processes. */
+/* Gives back what memory shares with other processes. */
 void driver_shared_free(struct driver_memory *m);
 /* driver_ipc.c: makes an unnamed file of a fixed size for memory that processes share: a process that
  * shortened it would end the others. Returns -1 if there is no memory. */
@@ -229,7 +264,7 @@ bool driver_file_is_sealed(int file);
 /* Adds to the bytes of the device that are in use; bytes < 0: subtracts. Returns false if fewer bytes are
  * free. */
 bool driver_memory_count(int64_t bytes);
-/* driver_virtual.c: reports the first byte of a range of a reservation that has no memory, or no access to
+/* Reports the first byte of a range of a reservation that has no memory, or no access to
  * it. `what` begins the message: "a copy reads". Returns false if there is no such byte, or if the range
  * exceeds the reservation. */
 bool driver_report_pages(const struct driver_memory *m, uint64_t offset, size_t bytes,
@@ -302,8 +337,16 @@ int driver_resident(struct driver_kernel *k, int64_t threads, size_t shared);
 
 struct sim_report;
 
-struct sim *driver_machine(void);
-struct sim_report *driver_machine_report(void);
+static inline struct sim *driver_machine(void)
+{
+    return driver.sim;
+}
+static inline struct sim_report *driver_machine_report(void)
+{
+    return driver.report;
+}
+/* Makes the machine. orders: observers that hear of the watched blocks, after the checks. */
+void driver_machine_open(struct sim_observer *const *orders, int count);
 /* Makes the module the machine's. Returns false if its variables do not fit. */
 bool driver_machine_load(struct driver_module *m);
 /* When a kernel lets work that depends on it begin: all its blocks have begun; all have triggered
@@ -372,13 +415,11 @@ void driver_report_without_place(const char *kind, bool fails, const char *messa
 /* Reports that what the call asks for is not supported. Returns DRIVER_NOT_SUPPORTED. */
 int driver_unsupported(const char *message);
 struct sim_finding;
-/* driver_suppress.c: reads the file of findings to let pass; tells whether it names a finding of a
- * call at a place, or of a kernel ("scale") at a line ("scale.cu:8:9"); NULL: none. */
+/* driver_suppress.c: reads the file of findings to let pass. Then driver.is_suppressed tells whether it
+ * names a finding of a call at a place, or of a kernel ("scale") at a line ("scale.cu:8:9"); NULL: none. */
 void driver_read_suppressions(struct arena *a, const char *name);
 /* Reports the lines of the file that let no finding pass. */
 void driver_report_unused_suppressions(void);
-bool driver_is_suppressed(const char *kind, const struct driver_place *place, const char *kernel,
-                          const char *line);
 /* Begins a line of JSON, adds to it, and writes it; the text goes to people. */
 void driver_finding_begin(struct text *out, const char *kind, bool fails, const char *message);
 void driver_finding_key(struct text *out, const char *key, const char *value);

@@ -250,48 +250,19 @@ int cuCtxGetCacheConfig(int *config)
     return DRIVER_SUCCESS;
 }
 
-enum { BANKS_OF_4_BYTES = 1, MOST_BANKS = 2 }; /* CUsharedconfig */
-
 int cuCtxGetSharedMemConfig(int *config)
 {
     IN_CONTEXT;
     if (!config)
         return DRIVER_INVALID_VALUE;
-    *config = BANKS_OF_4_BYTES;
+    *config = DRIVER_BANKS_OF_4_BYTES;
     return DRIVER_SUCCESS;
 }
 
 int cuCtxSetSharedMemConfig(int config)
 {
     IN_CONTEXT;
-    return config >= 0 && config <= MOST_BANKS ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
-}
-
-int cuFuncSetSharedMemConfig(void *function, int config)
-{
-    IN_CONTEXT;
-    if (!driver_kernel_of(function))
-        return DRIVER_INVALID_HANDLE;
-    return config >= 0 && config <= MOST_BANKS ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
-}
-
-int cuKernelSetCacheConfig(void *kernel, int config, int device)
-{
-    ENTER;
-    return device ? DRIVER_INVALID_DEVICE : cuFuncSetCacheConfig(kernel, config);
-}
-
-/* Every kernel is loaded with its module. */
-int cuFuncIsLoaded(int *state, void *function)
-{
-    enum { LOADED = 1 };
-    IN_CONTEXT;
-    if (!driver_kernel_of(function))
-        return DRIVER_INVALID_HANDLE;
-    if (!state)
-        return DRIVER_INVALID_VALUE;
-    *state = LOADED;
-    return DRIVER_SUCCESS;
+    return config >= 0 && config <= DRIVER_MOST_BANKS ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
 }
 
 int cuCtxGetId(void *context, uint64_t *id)

@@ -155,92 +155,9 @@ int driver_copy_run(const struct driver_copy *asked, struct driver_stream *s)
     return DRIVER_SUCCESS;
 }
 
-static int copy(enum driver_side to_side, uint64_t to, enum driver_side from_side, uint64_t from,
-                size_t bytes, void *stream, bool waits)
-{
-    struct driver_task t = {.kind = TASK_COPY,
-                            .copy = {.to = {to_side, to, bytes, bytes},
-                                     .from = {from_side, from, bytes, bytes},
-                                     .width = bytes,
-                                     .height = 1,
-                                     .depth = 1,
-                                     .waits = waits}};
-    return driver_enqueue(stream, &t);
-}
-
-int cuMemcpy(uint64_t to, uint64_t from, size_t bytes)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_EITHER_SIDE, to, DRIVER_EITHER_SIDE, from, bytes, NULL, true);
-}
-
-int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *stream)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_EITHER_SIDE, to, DRIVER_EITHER_SIDE, from, bytes, stream, false);
-}
-
-int cuMemcpyPeer(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t bytes)
-{
-    IN_CONTEXT;
-    (void)to_context, (void)from_context;
-    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, NULL, true);
-}
-
-int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
-                      size_t bytes, void *stream)
-{
-    IN_CONTEXT;
-    (void)to_context, (void)from_context;
-    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, stream, false);
-}
-
-int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_HOST_SIDE, (uintptr_t)from, bytes, NULL, true);
-}
-
-int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_HOST_SIDE, (uintptr_t)to, DRIVER_DEVICE_SIDE, from, bytes, NULL, true);
-}
-
-int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, NULL, false);
-}
-
-int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_HOST_SIDE, (uintptr_t)from, bytes, stream, false);
-}
-
-int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_HOST_SIDE, (uintptr_t)to, DRIVER_DEVICE_SIDE, from, bytes, stream, false);
-}
-
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, stream, false);
-}
-
 /* --- copies of rows --- */
 
-/* A side of a copy of rows, as the caller describes it. */
-struct described {
-    int kind; /* enum driver_memory_kind */
-    uint64_t host, device;
-    size_t x, y, z, pitch, height;
-};
-
-static bool rows_of(const struct described *d, struct driver_rows *out)
+static bool rows_of(const struct driver_copy_end *d, struct driver_rows *out)
 {
     static const enum driver_side sides[] = {[DRIVER_MEMORY_HOST] = DRIVER_HOST_SIDE,
                                              [DRIVER_MEMORY_DEVICE] = DRIVER_DEVICE_SIDE,
@@ -255,8 +172,8 @@ static bool rows_of(const struct described *d, struct driver_rows *out)
     return true;
 }
 
-static int copy_of(const struct described *to, const struct described *from,
-                   struct driver_copy *out)
+int driver_copy_between(const struct driver_copy_end *to, const struct driver_copy_end *from,
+                        struct driver_copy *out)
 {
     if (!rows_of(from, &out->from) || !rows_of(to, &out->to))
         return driver_unsupported(
@@ -269,81 +186,14 @@ static int copy_of(const struct described *to, const struct described *from,
 
 int driver_copy_of(const struct driver_copy_3d *p, struct driver_copy *out)
 {
-    const struct described to = {p->to_kind, (uintptr_t)p->to_host, p->to_device, p->to_x, p->to_y,
-                                 p->to_z,    p->to_pitch,           p->to_height};
-    const struct described from = {
+    const struct driver_copy_end to = {
+        p->to_kind, (uintptr_t)p->to_host, p->to_device, p->to_x, p->to_y,
+        p->to_z,    p->to_pitch,           p->to_height};
+    const struct driver_copy_end from = {
         p->from_kind, (uintptr_t)p->from_host, p->from_device, p->from_x, p->from_y,
         p->from_z,    p->from_pitch,           p->from_height};
     *out = (struct driver_copy){.width = p->width, .height = p->height, .depth = p->depth};
-    return copy_of(&to, &from, out);
-}
-
-static int copy_rows(const struct driver_copy_2d *p, void *stream, bool waits)
-{
-    if (!p)
-        return DRIVER_INVALID_VALUE;
-    const struct described to = {
-        p->to_kind, (uintptr_t)p->to_host, p->to_device, p->to_x, p->to_y, 0, p->to_pitch, 0};
-    const struct described from = {p->from_kind,   (uintptr_t)p->from_host,
-                                   p->from_device, p->from_x,
-                                   p->from_y,      0,
-                                   p->from_pitch,  0};
-    struct driver_task t = {
-        .kind = TASK_COPY,
-        .copy = {.width = p->width, .height = p->height, .depth = 1, .waits = waits}};
-    int result = copy_of(&to, &from, &t.copy);
-    return result == DRIVER_SUCCESS ? driver_enqueue(stream, &t) : result;
-}
-
-static int copy_planes(const struct driver_copy_3d *p, void *stream, bool waits)
-{
-    struct driver_task t = {.kind = TASK_COPY};
-    int result = p ? driver_copy_of(p, &t.copy) : DRIVER_INVALID_VALUE;
-    t.copy.waits = waits;
-    return result == DRIVER_SUCCESS ? driver_enqueue(stream, &t) : result;
-}
-
-int cuMemcpy3D_v2(const struct driver_copy_3d *p)
-{
-    IN_CONTEXT;
-    return copy_planes(p, NULL, true);
-}
-
-int cuMemcpy3DAsync_v2(const struct driver_copy_3d *p, void *stream)
-{
-    IN_CONTEXT;
-    return copy_planes(p, stream, false);
-}
-
-/* Between contexts of the one device; their fields are the reserved ones of the copies above. */
-int cuMemcpy3DPeer(const struct driver_copy_3d *p)
-{
-    IN_CONTEXT;
-    return copy_planes(p, NULL, true);
-}
-
-int cuMemcpy3DPeerAsync(const struct driver_copy_3d *p, void *stream)
-{
-    IN_CONTEXT;
-    return copy_planes(p, stream, false);
-}
-
-int cuMemcpy2D_v2(const struct driver_copy_2d *p)
-{
-    IN_CONTEXT;
-    return copy_rows(p, NULL, true);
-}
-
-int cuMemcpy2DUnaligned_v2(const struct driver_copy_2d *p)
-{
-    IN_CONTEXT;
-    return copy_rows(p, NULL, true);
-}
-
-int cuMemcpy2DAsync_v2(const struct driver_copy_2d *p, void *stream)
-{
-    IN_CONTEXT;
-    return copy_rows(p, stream, false);
+    return driver_copy_between(&to, &from, out);
 }
 
 /* --- fills --- */
@@ -384,44 +234,3 @@ int driver_fill_run(const struct driver_fill *f, struct driver_stream *s)
     driver_clock += 1;
     return DRIVER_SUCCESS;
 }
-
-static int fill_rows(uint64_t to, size_t pitch, unsigned value, int bytes, size_t width,
-                     size_t height, void *stream, bool waits)
-{
-    struct driver_task t = {.kind = TASK_FILL,
-                            .fill = {to, pitch, width, height, value, bytes, waits}};
-    return height > 1 && pitch / (size_t)bytes < width ? DRIVER_INVALID_VALUE
-                                                       : driver_enqueue(stream, &t);
-}
-
-static int fill(uint64_t to, unsigned value, int bytes, size_t count, void *stream, bool waits)
-{
-    return fill_rows(to, 0, value, bytes, count, 1, stream, waits);
-}
-
-/* Defines the calls that fill elements of a number of bits: one row or several, at once or in a stream. */
-#define FILLS(bits, type)                                                                          \
-    int cuMemsetD##bits##_v2(uint64_t to, type value, size_t count)                                \
-    {                                                                                              \
-        IN_CONTEXT;                                                                                \
-        return fill(to, value, (bits) / 8, count, NULL, true);                                     \
-    }                                                                                              \
-    int cuMemsetD##bits##Async(uint64_t to, type value, size_t count, void *stream)                \
-    {                                                                                              \
-        IN_CONTEXT;                                                                                \
-        return fill(to, value, (bits) / 8, count, stream, false);                                  \
-    }                                                                                              \
-    int cuMemsetD2D##bits##_v2(uint64_t to, size_t pitch, type value, size_t width, size_t height) \
-    {                                                                                              \
-        IN_CONTEXT;                                                                                \
-        return fill_rows(to, pitch, value, (bits) / 8, width, height, NULL, true);                 \
-    }                                                                                              \
-    int cuMemsetD2D##bits##Async(uint64_t to, size_t pitch, type value, size_t width,              \
-                                 size_t height, void *stream)                                      \
-    {                                                                                              \
-        IN_CONTEXT;                                                                                \
-        return fill_rows(to, pitch, value, (bits) / 8, width, height, stream, false);              \
-    }
-FILLS(8, unsigned char)
-FILLS(16, unsigned short)
-FILLS(32, unsigned)

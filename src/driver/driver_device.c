@@ -4,7 +4,6 @@
 #include "target/gpus.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_device(int device)
@@ -31,12 +30,6 @@ int driver_attribute(int attribute, int *value)
     default: *value = 0; break;
     }
     return attribute > 0 ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
-}
-
-int cuInit(unsigned flags)
-{
-    ENTER;
-    return flags ? DRIVER_INVALID_VALUE : driver_prepare();
 }
 
 int cuDriverGetVersion(int *version)

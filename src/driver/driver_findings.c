@@ -107,7 +107,7 @@ bool driver_finding_is_new(const char *kind, const char *message, const struct d
     const char *const texts[] = {kind, message, place->text};
     uint64_t hash = HASH_BEGIN;
     bool added;
-    if (driver_is_suppressed(kind, place, NULL, NULL))
+    if (driver.is_suppressed && driver.is_suppressed(kind, place, NULL, NULL))
         return false;
     for (int i = 0; i < 3; i++)
         hash = hash_bytes(hash, texts[i], strlen(texts[i]));
@@ -366,66 +366,4 @@ void driver_report_sampled(const struct driver_launched *l, int64_t unwatched)
     text_add(&json, ", \"warns\": true");
     add_launch(&json, &text, l);
     driver_finding_end(&json, &text);
-}
-
-/* --- at the end --- */
-
-static int report_unwatched(void *user)
-{
-    (void)user;
-    const char *message = driver_machine_unwatched();
-    if (message)
-        driver_report_without_place("not-launched", true, message);
-    return DRIVER_SUCCESS;
-}
-
-static int report_notes(void *user)
-{
-    (void)user;
-    driver_report_unused_suppressions();
-    if (program_file_problem())
-        driver_report_without_place("no-lines", false, program_file_problem());
-    return DRIVER_SUCCESS;
-}
-
-static int report_leaks(void *user)
-{
-    (void)user;
-    for (const struct driver_memory *m = driver_memory_next(NULL); m; m = driver_memory_next(m)) {
-        if (m->freed_by || m->condition || m->type == DRIVER_REGISTERED_MEMORY)
-            continue;
-        const struct driver_fault fault = {
-            .kind = "leak",
-            .message = arena_printf(&driver.arena, "%s was never freed", m->name),
-            .memory = m};
-        driver_report_fault(&fault);
-    }
-    driver_report_physical_leaks();
-    return DRIVER_SUCCESS;
-}
-
-void driver_report_begin(void)
-{
-    FILE *out = driver.settings.findings;
-    if (!out)
-        return;
-    fprintf(out, "{\"kind\": \"begin\"}\n");
-    fflush(out);
-}
-
-void driver_report_exit(void)
-{
-    FILE *out = driver.settings.findings;
-    if (!out)
-        return;
-    if (driver.settings.checks) {
-        driver_guard(report_unwatched, NULL);
-        driver_guard(report_leaks, NULL);
-        driver_guard(report_notes, NULL);
-    } else {
-        driver_counters_report(out);
-    }
-    fprintf(out, "{\"kind\": \"end\", \"launches\": %lld, \"on_two_threads\": %d}\n",
-            (long long)driver.launches, driver_machine_second_thread());
-    fflush(out);
 }

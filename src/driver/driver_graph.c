@@ -497,3 +497,106 @@ int cuGraphNodeGetDependentNodes(void *node, void **nodes, size_t *count)
     ENTER;
     return cuGraphNodeGetDependentNodes_v2(node, nodes, NULL, count);
 }
+
+void driver_graph_forget_memory(const struct driver_graph *g)
+{
+    for (int i = 0; i < g->nodes.count; i++) {
+        struct driver_memory *m = g->nodes.list[i]->task.memory;
+        if (m && m->owner == g)
+            m->owner = NULL;
+    }
+}
+
+/* Copies the caller's regions and data. */
+static bool keep_stub(struct driver_stub *s)
+{
+    size_t bytes = (size_t)s->count * sizeof *s->regions;
+    struct driver_region *regions = malloc(bytes + s->user_bytes + 1);
+    if (!regions)
+        return false;
+    if (bytes)
+        memcpy(regions, s->regions, bytes);
+    s->user = memcpy((char *)regions + bytes, s->user, s->user_bytes);
+    s->regions = regions;
+    return true;
+}
+
+/* Copies the arguments of a launch into memory of the task. */
+static bool keep_arguments(struct driver_task *t)
+{
+    struct sim_launch *l = &t->launched.launch;
+    const struct ptx_function *f = t->launched.kernel->function;
+    size_t count = (size_t)l->argument_count, bytes = count * sizeof(void *), at = bytes;
+    for (size_t i = 0; i < count; i++)
+        bytes += (size_t)ptx_variable_size(f->signature.parameters.data[i]);
+    const void **list = malloc(bytes + 1);
+    if (!list)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        size_t size = (size_t)ptx_variable_size(f->signature.parameters.data[i]);
+        list[i] = memcpy((char *)list + at, l->arguments[i], size);
+        at += size;
+    }
+    l->arguments = list;
+    return true;
+}
+
+static void drop_bodies(struct driver_task *t)
+{
+    for (unsigned i = 0; t->bodies && i < t->body_count; i++)
+        driver_graph_free(t->bodies[i]);
+    free(t->bodies);
+}
+
+/* Gives the task copies of its bodies. */
+static bool keep_bodies(struct driver_task *t)
+{
+    struct driver_graph **from = t->bodies;
+    t->bodies = calloc(t->body_count, sizeof(struct driver_graph *));
+    bool good = t->bodies;
+    for (unsigned i = 0; good && i < t->body_count; i++) {
+        t->bodies[i] = driver_graph_copy(from[i]);
+        good = t->bodies[i];
+        if (good)
+            t->bodies[i]->owned = true;
+    }
+    if (!good)
+        drop_bodies(t);
+    return good;
+}
+
+bool driver_task_keep(struct driver_task *t)
+{
+    if (!t->call) {
+        t->call = driver_call_name();
+        driver_site_here(&t->site);
+    }
+    if (t->kind == TASK_KERNEL)
+        return keep_arguments(t);
+    if (t->kind == TASK_STUB)
+        return keep_stub(&t->stub);
+    bool moves = t->moves;
+    t->moves = false; /* copies of the node have copies of the graph */
+    if (t->kind == TASK_CONDITIONAL)
+        return moves || keep_bodies(t);
+    if (t->kind != TASK_GRAPH)
+        return true;
+    if (!moves)
+        t->graph = driver_graph_copy(t->graph);
+    if (t->graph)
+        t->graph->owned = true;
+    return t->graph;
+}
+
+void driver_task_drop(struct driver_task *t)
+{
+    if (t->kind == TASK_KERNEL)
+        free((void *)(uintptr_t)t->launched.launch.arguments);
+    if (t->kind == TASK_STUB)
+        free((void *)(uintptr_t)t->stub.regions);
+    if (t->kind == TASK_GRAPH)
+        driver_graph_free(t->graph);
+    if (t->kind == TASK_CONDITIONAL)
+        drop_bodies(t);
+    t->kind = TASK_EMPTY;
+}

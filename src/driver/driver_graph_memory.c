@@ -89,15 +89,6 @@ int driver_graph_add_free(const struct driver_asked *a, uint64_t address)
     return DRIVER_SUCCESS;
 }
 
-void driver_graph_forget_memory(const struct driver_graph *g)
-{
-    for (int i = 0; i < g->nodes.count; i++) {
-        struct driver_memory *m = g->nodes.list[i]->task.memory;
-        if (m && m->owner == g)
-            m->owner = NULL;
-    }
-}
-
 /* --- running --- */
 
 static void raise(int most, uint64_t to)

@@ -2,42 +2,7 @@
  * can be launched. */
 #include "driver/driver_graph.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-/* Reads the nodes that a new one of that kind comes after, and the edges. */
-static int read_before(const struct driver_asked *a, enum driver_task_kind kind,
-                       struct driver_nodes *out)
-{
-    const struct driver_graph *g = driver_graph_of(a->graph);
-    if (!g || (a->count && !a->before))
-        return DRIVER_INVALID_VALUE;
-    for (size_t i = 0; i < a->count; i++) {
-        struct driver_node *n = driver_node_of(a->before[i]);
-        struct driver_edge e = driver_edge_at(a->edges, i);
-        if (!n || n->graph != g || !driver_edge_suits(e, n->task.kind, kind))
-            return DRIVER_INVALID_VALUE;
-        if (!driver_nodes_add_edge(out, n, e))
-            return DRIVER_OUT_OF_MEMORY;
-    }
-    return DRIVER_SUCCESS;
-}
-
-int driver_graph_add_asked(const struct driver_asked *a, const struct driver_task *t, int result)
-{
-    struct driver_graph *g = driver_graph_of(a->graph);
-    struct driver_nodes before = {.list = NULL};
-    if (result == DRIVER_SUCCESS)
-        result = a->node ? read_before(a, t->kind, &before) : DRIVER_INVALID_VALUE;
-    if (result == DRIVER_SUCCESS && !driver_graph_takes(g, t))
-        result = driver_graph_refuse_in_body();
-    if (result == DRIVER_SUCCESS) {
-        *a->node = driver_graph_add(g, t, &before);
-        result = *a->node ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
-    }
-    driver_nodes_clear(&before);
-    return result;
-}
 
 static void copy_attributes(struct driver_launched *to, const struct driver_launched *from)
 {

@@ -40,13 +40,6 @@ static bool read_handle(const struct driver_ipc_handle *handle, const char kind[
     return memcmp(out->kind, kind, sizeof out->kind) == 0;
 }
 
-struct driver_shared {
-    void *host;
-    int file;
-    int opened; /* how often this process has opened it; 0: it is this process's own */
-    uint64_t inode;
-};
-
 int driver_file_make(uint64_t bytes)
 {
     int file = memfd_create("tilewright", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -88,16 +81,6 @@ static struct driver_shared *new_shared(int file, size_t bytes)
     if (file >= 0)
         close(file);
     return NULL;
-}
-
-void driver_shared_free(struct driver_memory *m)
-{
-    if (!m->shared)
-        return;
-    munmap(m->shared->host, m->bytes + DRIVER_BEYOND);
-    close(m->shared->file);
-    free(m->shared);
-    m->shared = NULL;
 }
 
 /* Moves an allocation into a file. Its bytes count as written from now on: another process may do so. */

@@ -114,13 +114,6 @@ int driver_launch_check(const struct driver_launched *l)
     return l->cooperative && blocks > most ? DRIVER_COOPERATIVE_TOO_LARGE : DRIVER_SUCCESS;
 }
 
-int driver_launch_run(struct driver_launched *l)
-{
-    l->number = ++driver.launches;
-    driver_site_here(&l->site);
-    return driver_machine_run(l);
-}
-
 struct launch_call {
     struct driver_launched *launched;
     void **arguments, **extra;

@@ -47,11 +47,3 @@ int cuGetProcAddress(const char *name, void **function, int version, uint64_t fl
     ENTER;
     return cuGetProcAddress_v2(name, function, version, flags, NULL);
 }
-
-const char *driver_plain_name(const char *symbol)
-{
-    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
-        if (strcmp(entries[i].name, symbol) == 0)
-            return entries[i].asked;
-    return symbol;
-}

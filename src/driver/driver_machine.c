@@ -11,12 +11,9 @@
 #include <string.h>
 
 static struct {
-    struct sim *sim;
     const struct driver_module *loaded;
     struct sim_report report;
-    /* Both are NULL if nothing is checked. */
-    struct sim_barrier_check *barriers;
-    struct sim_observer *memcheck;
+    struct sim_barrier_check *barriers; /* NULL: nothing is checked */
     struct sim_observer asserts;
     bool asserted;      /* an assert() of the launch has failed */
     int64_t watched;    /* -1: all blocks of the launch are watched; INT64_MAX: none */
@@ -27,18 +24,18 @@ static struct {
 static void watch(struct sim_observer *o)
 {
     o->only = &machine.watched;
-    sim_observe(machine.sim, o);
+    sim_observe(driver.sim, o);
 }
 
-static void add_checks(struct arena *a)
+static void add_checks(struct arena *a, struct sim_observer *const *orders, int count)
 {
     machine.barriers = sim_barrier_check_new(a, &machine.report);
     watch(sim_races_observer(sim_races_new(&machine.later, &machine.report)));
-    machine.memcheck = sim_memcheck_observer(sim_memcheck_new(a, &machine.report));
-    watch(machine.memcheck);
+    driver.memcheck = sim_memcheck_observer(sim_memcheck_new(a, &machine.report));
+    watch(driver.memcheck);
     watch(sim_barrier_check_observer(machine.barriers));
-    watch(driver_dependent_observer()); /* before the next, which asks it */
-    watch(driver_work_observer());
+    for (int i = 0; i < count; i++)
+        watch(orders[i]);
 }
 
 /* The machine ends a launch in the same way after an assert() that fails, which is a call, and after the
@@ -50,40 +47,31 @@ static bool note_assert(void *user, const struct sim_fault *f, bool *go_on)
     return true;
 }
 
-struct sim_report *driver_machine_report(void)
-{
-    return &machine.report;
-}
-
-struct sim *driver_machine(void)
+void driver_machine_open(struct sim_observer *const *orders, int count)
 {
     struct arena *a = &driver.arena;
-    if (machine.sim)
-        return machine.sim;
-    machine.sim = sim_new(a);
-    sim_skip(machine.sim, DRIVER_SHARED_NUMBERS);
+    driver.report = &machine.report;
+    driver.sim = sim_new(a);
+    sim_skip(driver.sim, DRIVER_SHARED_NUMBERS);
     arena_init(&machine.later, a->allocator, a->out_of_memory);
-    sim_hear_later(machine.sim, &machine.later, driver.settings.threads);
+    sim_hear_later(driver.sim, &machine.later, driver.settings.threads);
     sim_report_init(&machine.report, &machine.later, NULL);
-    machine.report.machine = machine.sim;
+    machine.report.machine = driver.sim;
     machine.report.plain = true;
     machine.report.source_only = true;
     if (driver.settings.checks) {
-        add_checks(a);
+        add_checks(a, orders, count);
     } else {
-        sim_faults_observe(machine.sim, &machine.report);
-        sim_observe(machine.sim, driver_counters_observer(&machine.later));
+        sim_faults_observe(driver.sim, &machine.report);
+        sim_observe(driver.sim, driver_counters_observer(&machine.later));
     }
     machine.asserts = (struct sim_observer){.fault = note_assert};
-    sim_observe(machine.sim, &machine.asserts);
-    if (driver.settings.suppress)
-        driver_read_suppressions(a, driver.settings.suppress);
-    return machine.sim;
+    sim_observe(driver.sim, &machine.asserts);
 }
 
 int driver_machine_second_thread(void)
 {
-    return machine.sim ? sim_later_launches(machine.sim) : 0;
+    return driver.sim ? sim_later_launches(driver.sim) : 0;
 }
 
 bool driver_machine_load(struct driver_module *m)
@@ -98,24 +86,6 @@ bool driver_machine_load(struct driver_module *m)
         sim_report_add_source(&machine.report, m->sources.data[i]);
     m->sources.count = 0;
     machine.loaded = m;
-    return true;
-}
-
-bool driver_machine_renew(const struct driver_memory *m)
-{
-    struct sim *sim = driver_machine();
-    /* The check's marks of written bytes are those of the memory that was freed. */
-    const struct sim_allocation_event forgotten = {.space = SIM_GLOBAL,
-                                                   .address = m->address,
-                                                   .bytes = m->bytes,
-                                                   .name = m->name,
-                                                   .initialised = true};
-    if (!sim_attach_at(sim, m->address, m->host, m->bytes, m->name))
-        return false;
-    if (machine.memcheck)
-        machine.memcheck->allocated(machine.memcheck->user, &forgotten);
-    sim_forget(sim, m->address);
-    sim_hold_structs(sim, m->address); /* its type is not known */
     return true;
 }
 
@@ -187,14 +157,14 @@ static void trust_memory(void)
 {
     for (const struct driver_memory *m = driver_memory_next(NULL); m; m = driver_memory_next(m))
         if (!m->freed_by)
-            sim_host(machine.sim, m->address, 0);
-    sim_trust_heap(machine.sim);
+            sim_host(driver.sim, m->address, 0);
+    sim_trust_heap(driver.sim);
 }
 
 static bool add_workspace(struct driver_launched *l)
 {
     static const uint32_t content[2] = {sizeof content, 0}; /* its size, and a counter */
-    struct sim *sim = machine.sim;
+    struct sim *sim = driver.sim;
     l->launch.options.resident_blocks =
         (int)(l->launch.grid[0] * l->launch.grid[1] * l->launch.grid[2]);
     if (!machine.workspace)
@@ -258,11 +228,11 @@ static int judge(const struct driver_launched *l, enum sim_end end,
 {
     struct end_kind k = kind_of_end(end);
     if (end == SIM_DEADLOCK && machine.barriers)
-        sim_barrier_check_deadlock(machine.barriers, sim_standstill(machine.sim));
+        sim_barrier_check_deadlock(machine.barriers, sim_standstill(driver.sim));
     bool explained = machine.report.last != before;
     driver_report_launch(&machine.report, before, l);
     if (k.kind && (!explained || end == SIM_UNKNOWN))
-        driver_report_end(k.kind, sim_why(machine.sim), l);
+        driver_report_end(k.kind, sim_why(driver.sim), l);
     int result = error_of_launch(end, k.result, before);
     if (result != DRIVER_SUCCESS)
         driver_fail(result);
@@ -272,7 +242,7 @@ static int judge(const struct driver_launched *l, enum sim_end end,
 static void print_output(void)
 {
     size_t length;
-    const char *text = sim_output(machine.sim, &length);
+    const char *text = sim_output(driver.sim, &length);
     if (length)
         fwrite(text, 1, length, stdout);
 }
@@ -315,18 +285,18 @@ int driver_machine_run(struct driver_launched *l)
     sample(l);
     sim_report_launch(&machine.report, l->launch.grid, l->launch.block);
     machine.asserted = false;
-    enum sim_end end = sim_run(machine.sim, &l->launch, &diag);
+    enum sim_end end = sim_run(driver.sim, &l->launch, &diag);
     driver_dependent_end(l);
-    if (machine.watched >= 0 || sim_unwatched(machine.sim))
+    if (machine.watched >= 0 || sim_unwatched(driver.sim))
         trust_memory();
-    if (driver.settings.checks && machine.watched < 0 && sim_unwatched(machine.sim))
-        driver_report_sampled(l, sim_unwatched(machine.sim));
+    if (driver.settings.checks && machine.watched < 0 && sim_unwatched(driver.sim))
+        driver_report_sampled(l, sim_unwatched(driver.sim));
     if (diag.errors) { /* it could not be launched */
-        driver_report_end("launch", sim_why(machine.sim), l);
+        driver_report_end("launch", sim_why(driver.sim), l);
         return DRIVER_INVALID_VALUE;
     }
     print_output();
     driver_counters_add(l->kernel);
-    driver_clock += OVERHEAD + (double)sim_steps(machine.sim) / STEPS_A_MICROSECOND;
+    driver_clock += OVERHEAD + (double)sim_steps(driver.sim) / STEPS_A_MICROSECOND;
     return judge(l, end, before);
 }

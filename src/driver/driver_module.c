@@ -10,7 +10,6 @@
 #include "sim/sim_machine.h"
 #include "target/gpus.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
@@ -505,4 +504,25 @@ int cuFuncLoad(void *function)
 {
     IN_CONTEXT;
     return driver_kernel_of(function) ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
+}
+
+int cuFuncSetSharedMemConfig(void *function, int config)
+{
+    IN_CONTEXT;
+    if (!driver_kernel_of(function))
+        return DRIVER_INVALID_HANDLE;
+    return config >= 0 && config <= DRIVER_MOST_BANKS ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+}
+
+/* Every kernel is loaded with its module. */
+int cuFuncIsLoaded(int *state, void *function)
+{
+    enum { LOADED = 1 };
+    IN_CONTEXT;
+    if (!driver_kernel_of(function))
+        return DRIVER_INVALID_HANDLE;
+    if (!state)
+        return DRIVER_INVALID_VALUE;
+    *state = LOADED;
+    return DRIVER_SUCCESS;
 }

@@ -5,8 +5,6 @@
 #include "base/grid.h"
 #include "target/gpus.h"
 
-#include <string.h>
-
 enum { REGISTERS = 32 };
 
 /* CUfunction_attribute */
@@ -246,4 +244,10 @@ int cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, void *function, int 
     each = least(each, t->shared_bytes - driver_static_shared(k));
     *shared = each > 0 ? (size_t)each : 0;
     return DRIVER_SUCCESS;
+}
+
+int cuKernelSetCacheConfig(void *kernel, int config, int device)
+{
+    ENTER;
+    return device ? DRIVER_INVALID_DEVICE : cuFuncSetCacheConfig(kernel, config);
 }

@@ -9,6 +9,8 @@
 
 #include "driver/driver.h"
 
+#include <sys/types.h>
+
 /* For each stream, by its slot: how much of its work is before. */
 struct driver_clock {
     uint64_t *times;
@@ -50,6 +52,7 @@ void driver_order_begin(struct driver_stream *s);
 void driver_order_rules(const struct driver_stream *s, struct driver_clock *to);
 /* Returns the time of a slot in a clock; sets it to a later one. */
 uint64_t driver_clock_time(const struct driver_clock *c, int slot);
+bool driver_clock_reach(struct driver_clock *c, int slot); /* makes room for it */
 void driver_clock_advance(struct driver_clock *c, int slot, uint64_t time);
 /* Add a clock to another, and copy one. */
 void driver_clock_join(struct driver_clock *to, const struct driver_clock *from);
@@ -58,7 +61,7 @@ void driver_moments_free(struct driver_moments *m);
 /* driver_stream.c: a call that lets other threads call keeps its stream, which they may destroy. */
 void driver_stream_keep(struct driver_stream *s);
 void driver_stream_leave(struct driver_stream *s);
-/* driver_stream.c: lanes of graphs, which are used again. */
+/* driver_lane.c: lanes of graphs, which are used again. */
 struct driver_stream *driver_lane_take(void);
 void driver_lane_return(struct driver_stream *lane);
 /* Returns a lane whose work is all in the clock, or a new one; NULL: no memory. */
@@ -129,18 +132,46 @@ void driver_work_touches(struct driver_work *w, uint64_t address, uint64_t bytes
 /* Ends it: reports its races with work that it is not ordered after. */
 void driver_work_end(struct driver_work *w);
 /* An observer that notes what a launch touches, from now on: before its threads' griddepcontrol.wait
- * in `early`, unless that is NULL, and else in `w`. */
+ * in `early`, unless that is NULL, and else in `w`. late: returns the lanes of an access that come after
+ * their wait. */
 struct sim_observer *driver_work_observer(void);
-void driver_work_observe(struct driver_work *w, struct driver_work *early);
+void driver_work_observe(struct driver_work *w, struct driver_work *early,
+                         uint32_t (*late)(const struct sim_access *a));
 /* Notes accesses of programs with one stream, too: their kernels may overlap. */
 void driver_order_expect_overlaps(void);
+
+/* driver_order.c, driver_work.c: what is known of streams and of live work. */
+enum { DRIVER_NOTIFIERS = 64 }; /* threads of the host that enqueue functions of the host */
+
+struct driver_order {
+    struct driver_slot {
+        struct driver_stream *stream; /* NULL: destroyed */
+        struct driver_work *live;     /* newest first */
+    } * slots;
+    int count, room;
+    struct driver_clock host;    /* what the host has waited for */
+    struct driver_clock orphans; /* the work of destroyed streams */
+    struct {
+        pid_t thread; /* of the host, that enqueued functions of the host; 0: several */
+        struct driver_clock clock; /* what comes before those functions */
+    } told[DRIVER_NOTIFIERS];
+    int told_count;
+    uint64_t works;               /* so far */
+    size_t pages;                 /* of live work */
+    struct driver_work *observed; /* the launch that runs */
+    struct driver_work *early;    /* its work before griddepcontrol.wait; NULL: it has none */
+    /* Returns the lanes of an access that come after their wait; set with `early`. */
+    uint32_t (*late)(const struct sim_access *a);
+    bool overlaps; /* kernels of one stream may overlap */
+    struct sim_observer observer;
+};
+extern struct driver_order driver_order;
 
 /* driver_dependent.c: begin and end the work of a launch, which is `watched` or not. */
 void driver_dependent_begin(const struct driver_launched *l, bool watched);
 void driver_dependent_end(const struct driver_launched *l);
-/* An observer of griddepcontrol, and what it knows: the lanes of an access that come after their wait. */
+/* An observer of griddepcontrol. */
 struct sim_observer *driver_dependent_observer(void);
-uint32_t driver_dependent_late(const struct sim_access *a);
 
 /* driver_overlap.c: returns true if two pieces of work touch a byte in ways that need an order; gives
  * the byte, and the touch and the instruction of each. */

@@ -29,16 +29,6 @@ static struct pool *pool_of(void *handle)
 
 /* --- allocations --- */
 
-void driver_touch_memory(struct driver_stream *s, const struct driver_memory *m, const char *verb)
-{
-    struct driver_work *w = driver_work_begin(s, NULL);
-    if (!w)
-        return;
-    w->verb = verb;
-    driver_work_touches(w, m->address, m->bytes, DRIVER_WRITES);
-    driver_work_end(w);
-}
-
 static void count(struct pool *p, struct driver_memory *m)
 {
     uint64_t *v = p->values;

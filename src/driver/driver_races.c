@@ -82,7 +82,8 @@ struct race {
 static bool is_side_suppressed(const char *kind, const struct driver_work *w,
                                const struct ptx_instruction *ins)
 {
-    return driver_is_suppressed(kind, place_of(w), w->kernel ? w->kernel->shown : NULL,
+    return driver.is_suppressed &&
+           driver.is_suppressed(kind, place_of(w), w->kernel ? w->kernel->shown : NULL,
                                 line_text(w, ins));
 }
 

@@ -5,88 +5,7 @@
 
 double driver_clock;
 
-static struct driver_stream default_stream = {.slot = -1};
-static _Thread_local struct driver_stream *thread_stream; /* NULL: not used so far */
-static int streams;                                       /* so far */
-
-/* Returns a stream that exists from the start; it takes part in the order from its first use on. */
-static struct driver_stream *in_order(struct driver_stream *s)
-{
-    if (s->slot < 0)
-        driver_order_stream(s);
-    return s;
-}
-
-/* Returns the thread's own default stream; NULL: no memory. It outlives the thread. */
-static struct driver_stream *of_thread(void)
-{
-    if (thread_stream)
-        return thread_stream;
-    thread_stream = calloc(1, sizeof *thread_stream);
-    if (!thread_stream)
-        return NULL;
-    thread_stream->number = -1;
-    in_order(&default_stream);
-    driver_order_stream(thread_stream);
-    return thread_stream;
-}
-
-struct driver_stream *driver_stream_of(void *handle)
-{
-    enum { LEGACY = 1, PER_THREAD = 2 }; /* CU_STREAM_LEGACY, CU_STREAM_PER_THREAD */
-    if ((uintptr_t)handle <= LEGACY)
-        return in_order(&default_stream);
-    if ((uintptr_t)handle == PER_THREAD)
-        return of_thread();
-    return driver_object(handle, DRIVER_STREAM);
-}
-
-/* --- lanes of graphs --- */
-
-static struct driver_stream *free_lanes[64];
-static int free_lane_count;
-
-/* A lane counts as a stream that does not wait for the default stream: its graph does. It is used again
- * after the host has waited for its work: it would order the work of two graphs that nothing orders. */
-struct driver_stream *driver_lane_take(void)
-{
-    for (int i = 0; i < free_lane_count; i++) {
-        struct driver_stream *lane = free_lanes[i];
-        if (!driver_order_is_past(lane))
-            continue;
-        free_lanes[i] = free_lanes[--free_lane_count];
-        return lane;
-    }
-    struct driver_stream *lane = calloc(1, sizeof *lane);
-    if (!lane)
-        return NULL;
-    lane->flags = DRIVER_NON_BLOCKING;
-    in_order(&default_stream);
-    driver_order_stream(lane);
-    return lane;
-}
-
-struct driver_stream *driver_lane_after(const struct driver_clock *c)
-{
-    for (int i = 0; i < free_lane_count; i++) {
-        struct driver_stream *lane = free_lanes[i];
-        if (driver_clock_time(c, lane->slot) < driver_clock_time(&lane->clock, lane->slot))
-            continue;
-        free_lanes[i] = free_lanes[--free_lane_count];
-        return lane;
-    }
-    return driver_lane_take();
-}
-
-void driver_lane_return(struct driver_stream *lane)
-{
-    if (free_lane_count < (int)(sizeof free_lanes / sizeof free_lanes[0])) {
-        free_lanes[free_lane_count++] = lane;
-        return;
-    }
-    driver_order_forget(lane);
-    free(lane);
-}
+static int streams; /* so far */
 
 /* --- streams --- */
 
@@ -99,7 +18,7 @@ int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
     if (!s)
         return DRIVER_OUT_OF_MEMORY;
     *s = (struct driver_stream){.number = ++streams, .flags = flags, .priority = priority};
-    in_order(&default_stream);
+    driver_stream_of(NULL); /* is in order, too */
     driver_order_stream(s);
     driver_trace("stream %d", s->number);
     *stream = s;
@@ -215,30 +134,6 @@ int cuStreamGetDevice(void *stream, int *device)
 {
     IN_CONTEXT;
     return driver_stream_of(stream) ? cuCtxGetDevice(device) : DRIVER_INVALID_HANDLE;
-}
-
-int cuLaunchHostFunc(void *stream, void (*function)(void *), void *user)
-{
-    IN_CONTEXT;
-    struct driver_task t = {.kind = TASK_HOST, .function = function, .user = user};
-    return function ? driver_enqueue(stream, &t) : DRIVER_INVALID_VALUE;
-}
-
-int cuStreamAddCallback(void *stream, void (*function)(void *, int, void *), void *user,
-                        unsigned flags)
-{
-    IN_CONTEXT;
-    const struct driver_stream *s = driver_stream_of(stream);
-    if (!function || flags || !s)
-        return function && !flags ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
-    int forbidden = driver_capture_forbids_uncaptured(s);
-    if (forbidden != DRIVER_SUCCESS)
-        return forbidden;
-    driver_guard_lift();
-    driver_order_tell(s);
-    function(stream, DRIVER_SUCCESS, user);
-    driver_guard_close();
-    return DRIVER_SUCCESS;
 }
 
 /* --- events --- */

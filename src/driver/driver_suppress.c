@@ -109,7 +109,7 @@ static void take_lines(struct arena *a, const char *file, char *text)
     }
 }
 
-bool driver_is_suppressed(const char *kind, const struct driver_place *place, const char *kernel,
+static bool is_suppressed(const char *kind, const struct driver_place *place, const char *kernel,
                           const char *line)
 {
     struct arena *a = &driver.arena;
@@ -137,6 +137,7 @@ void driver_read_suppressions(struct arena *a, const char *name)
     struct text text;
     size_t length = 0;
     const char *why = NULL;
+    driver.is_suppressed = is_suppressed;
     char *content = platform_read_file(a, name, &length, &why);
     struct source *s = arena_new(a, struct source);
     if (content)

@@ -4,7 +4,6 @@
 #include "sim/sim_own.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int run_host(const struct driver_task *t, const struct driver_stream *s)
 {
@@ -49,20 +48,6 @@ static int run_stub(const struct driver_stub *s, struct driver_stream *stream)
     return good ? DRIVER_SUCCESS : DRIVER_ILLEGAL_ADDRESS;
 }
 
-/* Copies the caller's regions and data. */
-static bool keep_stub(struct driver_stub *s)
-{
-    size_t bytes = (size_t)s->count * sizeof *s->regions;
-    struct driver_region *regions = malloc(bytes + s->user_bytes + 1);
-    if (!regions)
-        return false;
-    if (bytes)
-        memcpy(regions, s->regions, bytes);
-    s->user = memcpy((char *)regions + bytes, s->user, s->user_bytes);
-    s->regions = regions;
-    return true;
-}
-
 static int run_kind(struct driver_task *t, struct driver_stream *s)
 {
     switch (t->kind) {
@@ -70,7 +55,7 @@ static int run_kind(struct driver_task *t, struct driver_stream *s)
     case TASK_COPY: return driver_copy_run(&t->copy, s);
     case TASK_FILL: return driver_fill_run(&t->fill, s);
     case TASK_HOST: return run_host(t, s);
-    case TASK_GRAPH: return driver_graph_run(t->graph, s);
+    case TASK_GRAPH: return driver.run_graph(t->graph, s);
     case TASK_STUB: return run_stub(&t->stub, s);
     case TASK_ALLOCATE: return driver_graph_allocate(t->memory, s);
     case TASK_FREE: return driver_graph_release(t->memory, s);
@@ -123,84 +108,26 @@ int driver_enqueue(void *stream, struct driver_task *t)
     return result == DRIVER_SUCCESS ? driver_guard(run, &call) : result;
 }
 
-/* --- tasks that a graph keeps --- */
-
-/* Copies the arguments of a launch into memory of the task. */
-static bool keep_arguments(struct driver_task *t)
+int cuLaunchHostFunc(void *stream, void (*function)(void *), void *user)
 {
-    struct sim_launch *l = &t->launched.launch;
-    const struct ptx_function *f = t->launched.kernel->function;
-    size_t count = (size_t)l->argument_count, bytes = count * sizeof(void *), at = bytes;
-    for (size_t i = 0; i < count; i++)
-        bytes += (size_t)ptx_variable_size(f->signature.parameters.data[i]);
-    const void **list = malloc(bytes + 1);
-    if (!list)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        size_t size = (size_t)ptx_variable_size(f->signature.parameters.data[i]);
-        list[i] = memcpy((char *)list + at, l->arguments[i], size);
-        at += size;
-    }
-    l->arguments = list;
-    return true;
+    IN_CONTEXT;
+    struct driver_task t = {.kind = TASK_HOST, .function = function, .user = user};
+    return function ? driver_enqueue(stream, &t) : DRIVER_INVALID_VALUE;
 }
 
-static void drop_bodies(struct driver_task *t)
+int cuStreamAddCallback(void *stream, void (*function)(void *, int, void *), void *user,
+                        unsigned flags)
 {
-    for (unsigned i = 0; t->bodies && i < t->body_count; i++)
-        driver_graph_free(t->bodies[i]);
-    free(t->bodies);
-}
-
-/* Gives the task copies of its bodies. */
-static bool keep_bodies(struct driver_task *t)
-{
-    struct driver_graph **from = t->bodies;
-    t->bodies = calloc(t->body_count, sizeof(struct driver_graph *));
-    bool good = t->bodies;
-    for (unsigned i = 0; good && i < t->body_count; i++) {
-        t->bodies[i] = driver_graph_copy(from[i]);
-        good = t->bodies[i];
-        if (good)
-            t->bodies[i]->owned = true;
-    }
-    if (!good)
-        drop_bodies(t);
-    return good;
-}
-
-bool driver_task_keep(struct driver_task *t)
-{
-    if (!t->call) {
-        t->call = driver_call_name();
-        driver_site_here(&t->site);
-    }
-    if (t->kind == TASK_KERNEL)
-        return keep_arguments(t);
-    if (t->kind == TASK_STUB)
-        return keep_stub(&t->stub);
-    bool moves = t->moves;
-    t->moves = false; /* copies of the node have copies of the graph */
-    if (t->kind == TASK_CONDITIONAL)
-        return moves || keep_bodies(t);
-    if (t->kind != TASK_GRAPH)
-        return true;
-    if (!moves)
-        t->graph = driver_graph_copy(t->graph);
-    if (t->graph)
-        t->graph->owned = true;
-    return t->graph;
-}
-
-void driver_task_drop(struct driver_task *t)
-{
-    if (t->kind == TASK_KERNEL)
-        free((void *)(uintptr_t)t->launched.launch.arguments);
-    if (t->kind == TASK_STUB)
-        free((void *)(uintptr_t)t->stub.regions);
-    if (t->kind == TASK_GRAPH)
-        driver_graph_free(t->graph);
-    if (t->kind == TASK_CONDITIONAL)
-        drop_bodies(t);
-    t->kind = TASK_EMPTY;
+    IN_CONTEXT;
+    const struct driver_stream *s = driver_stream_of(stream);
+    if (!function || flags || !s)
+        return function && !flags ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    int forbidden = driver_capture_forbids_uncaptured(s);
+    if (forbidden != DRIVER_SUCCESS)
+        return forbidden;
+    driver_guard_lift();
+    driver_order_tell(s);
+    function(stream, DRIVER_SUCCESS, user);
+    driver_guard_close();
+    return DRIVER_SUCCESS;
 }

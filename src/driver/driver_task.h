@@ -85,7 +85,6 @@ int driver_task_run(struct driver_task *t, struct driver_stream *s);
 
 /* driver_launch.c: run a launch whose arguments are set; check its shape; find its arguments, which
  * remain the caller's. */
-int driver_launch_run(struct driver_launched *l);
 int driver_launch_check(const struct driver_launched *l);
 int driver_launch_arguments(struct driver_launched *l, void **arguments, void **extra);
 /* driver_refused.c: the first limit that a launch exceeds. */
@@ -113,6 +112,14 @@ int driver_launch_attributes(const struct driver_launch_attribute *list, unsigne
 int driver_copy_run(const struct driver_copy *c, struct driver_stream *s);
 int driver_fill_run(const struct driver_fill *f, struct driver_stream *s);
 struct driver_copy_3d;
+/* A side of a copy of rows, as the caller describes it. */
+struct driver_copy_end {
+    int kind; /* enum driver_memory_kind */
+    uint64_t host, device;
+    size_t x, y, z, pitch, height;
+};
+int driver_copy_between(const struct driver_copy_end *to, const struct driver_copy_end *from,
+                        struct driver_copy *out);
 /* Reads the caller's parameters. Returns an error for arrays of textures. */
 int driver_copy_of(const struct driver_copy_3d *p, struct driver_copy *out);
 

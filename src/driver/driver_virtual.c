@@ -569,22 +569,6 @@ int cuMemGetAccess(uint64_t *flags, const struct driver_location *location, uint
 
 /* --- reports --- */
 
-bool driver_report_pages(const struct driver_memory *m, uint64_t offset, size_t bytes,
-                         const char *what)
-{
-    const struct sim_pages *p = &m->reserved->pages;
-    uint64_t end = offset + bytes, at = end <= m->bytes ? sim_pages_end(p, offset, end) : end;
-    if (at == end)
-        return false;
-    enum sim_page page = p->access[at / SIM_PAGE_BYTES];
-    driver_refuse(page == SIM_PAGE_UNMAPPED ? "use-after-free" : "not-device-memory", m,
-                  "%s byte %llu of %s, which %s", what, (unsigned long long)at, m->name,
-                  page == SIM_PAGE_UNUSED     ? "has an address and no memory (cuMemMap)"
-                  : page == SIM_PAGE_UNMAPPED ? "had memory that was unmapped"
-                                              : "has memory without access (cuMemSetAccess)");
-    return true;
-}
-
 void driver_report_physical_leaks(void)
 {
     for (const struct physical *p = all; p; p = p->next) {
