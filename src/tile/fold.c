@@ -221,35 +221,11 @@ static struct expr *simpler(struct folder *f, const struct expr *e)
     }
 }
 
-/* Returns true for functions that an executor may approximate in its own way; the executor must
- * compute them for constants too. */
-static bool is_approximate(enum op op)
-{
-    switch (op) {
-    case OP_EXP:
-    case OP_EXP2:
-    case OP_EXP2_APPROX:
-    case OP_LOG:
-    case OP_LOG2:
-    case OP_SIN:
-    case OP_COS:
-    case OP_TANH:
-    case OP_ERF:
-    case OP_ERFC:
-    case OP_EXPM1:
-    case OP_LOG1P:
-    case OP_SIGMOID:
-    case OP_POW:
-    case OP_RSQRT: return true;
-    default: return false;
-    }
-}
-
 /* Returns true if all operands are literals and the result can be one. */
 static bool is_constant_op(const struct expr *e)
 {
     if (!(op_table[e->op].flags & OP_PURE) || e->type.rank != 0 || e->count == 0 ||
-        is_approximate(e->op))
+        (op_table[e->op].flags & OP_APPROX))
         return false;
     for (int i = 0; i < e->count; i++)
         if (e->args[i]->op != OP_LITERAL)

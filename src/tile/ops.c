@@ -4,7 +4,13 @@
 #include <string.h>
 
 /* The flags under the names that ops.def uses. */
-enum { PURE = OP_PURE, SYNC = OP_SYNC_FLAG, MEMORY = OP_MEMORY, LAZY = OP_LAZY };
+enum {
+    PURE = OP_PURE,
+    SYNC = OP_SYNC_FLAG,
+    MEMORY = OP_MEMORY,
+    LAZY = OP_LAZY,
+    APPROX = OP_APPROX
+};
 
 const struct op_info op_table[OP_COUNT] = {
 #define OP(id, text, form, arity, class, flags)                                                    \

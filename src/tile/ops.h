@@ -23,7 +23,7 @@ enum op_class {
     CLASS_OWN,
     CLASS_EFFECT
 };
-enum op_flags { OP_PURE = 1, OP_SYNC_FLAG = 2, OP_MEMORY = 4, OP_LAZY = 8 };
+enum op_flags { OP_PURE = 1, OP_SYNC_FLAG = 2, OP_MEMORY = 4, OP_LAZY = 8, OP_APPROX = 16 };
 
 struct op_info {
     const char *id;   /* "ADD" */
