@@ -53,8 +53,8 @@ typedef struct tw_trace_options {
 } tw_trace_options;
 TW_SIZED(tw_trace_options);
 
-/* A turn in a chosen order: a warp of the block, and the number of its instructions. 0: until it
- * waits for others or ends. */
+/* A time slice of a chosen schedule: a warp of the block, and the number of instructions that it issues.
+ * 0: until it waits for others or ends. */
 typedef struct tw_sim_turn {
     int warp;
     int64_t steps;
@@ -126,9 +126,9 @@ typedef struct tw_sim_options {
     /* Traces a block, and leaves out `assume` and `inside`. A block outside the grid is
      * TW_BAD_ARGUMENT. NULL: no trace. */
     const tw_trace_options *trace;
-    /* The order in which the warps of each block get their turns, repeated. Warps that are not in it come
-     * after it, each until it waits. Blocks run one after another, and `seed` must be 0. NULL: the order
-     * of their numbers. */
+    /* The schedule of each block: time slices of its warps, repeated. Warps that are not in it come after
+     * it, each until it waits. Blocks run one after another, and `seed` must be 0. NULL: the order of
+     * their numbers. */
     const tw_sim_turn *order;
     int order_count;
     bool source_only; /* the text of a finding leaves out the place in the PTX if .loc says the
