@@ -13,10 +13,6 @@ const struct executor executor_gpu = {.managed = TW_ON_DEVICE,
                                       .has_model = true,
                                       EXECUTOR_FUNCTIONS(ENTRY, gpu)};
 
-/* Runs programs that the GPU's row has compiled. */
-const struct executor executor_simulator = {
-    .name = "the simulator", .lowers = true, .in_place = true, .run = simulator_run};
-
 tw_status executor_run(const struct executor *e, struct run_call *call)
 {
     tw_launch *l = call->launch;

@@ -1,6 +1,6 @@
-/* Executors run kernels: the host, a GPU, the simulator. Each is a row of functions and properties in
- * executor.c, so that no other file asks which of them a kernel is for. A kernel has the row of the
- * host or of a GPU; tw_launch_simulate runs kernels of a GPU by the simulator's. */
+/* Executors run kernels: the host, a GPU, the simulator. Each is a row of functions and properties, so
+ * that no other file asks which of them a kernel is for. A kernel has the row of the host or of a GPU
+ * (executor.c); tw_launch_simulate runs kernels of a GPU by the simulator's (simulate.c). */
 #ifndef TW_EXECUTOR_H
 #define TW_EXECUTOR_H
 
@@ -63,11 +63,10 @@ struct executor {
     EXECUTOR_FUNCTIONS(EXECUTOR_FIELD, )
 };
 
-extern const struct executor executor_host, executor_gpu, executor_simulator;
+extern const struct executor executor_host, executor_gpu;
 
 EXECUTOR_FUNCTIONS(EXECUTOR_DECLARATION, host)
 EXECUTOR_FUNCTIONS(EXECUTOR_DECLARATION, gpu)
-tw_status simulator_run(struct run_call *call, struct cpu_argument *given);
 
 /* Prepares a launch for the executor and runs it. */
 tw_status executor_run(const struct executor *e, struct run_call *call);

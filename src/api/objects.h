@@ -4,16 +4,17 @@
  *   context.c     contexts, messages, the guard around every public call
  *   sized.c       structs that carry their size
  *   modules.c     modules, kernels and their parameters; written.c: the places of declarations
- *   launch_set.c  launches: the values that the caller gives
+ *   launch_set.c  launches: the values that the caller gives; launch_values.c: as a launch holds them
  *   resolve.c     the values that follow from those: types, tuned values, sizes
- *   variant.c     one compiled version for each choice, kept
- *   launch_run.c  prepare, run, verify
+ *   choice.c      tuned values, types and statics; variant.c: one compiled version for each, kept
+ *   launch_prepare.c   arrays and sizes, checked; launch_run.c: run, verify
  *   launch_host.c launches on the host: at once, in the background, by entries
  *   look.c        check, show, devices; editing.c: queries of an editor about a text
- *   executor.c   the host, a GPU and the simulator as a table
+ *   executor.c   the host and a GPU as a table
  *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: the
  *                 parameters that both pass
- *   entry.c       launches by position from many threads; entry_table.h: their look-up of variants
+ *   entry.c       launches by position from many threads; entry_arguments.c: their arguments;
+ *                 entry_table.h: their look-up of variants
  *   family.c      kernels of one meaning; family.h lists its files
  *   device.c      the GPU of a context: memory, streams, events
  *   ahead.c       kernels as C to ship

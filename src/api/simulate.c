@@ -302,7 +302,7 @@ static tw_status check_clean(struct simulate_call *call, const struct launch_par
     return TW_OK;
 }
 
-tw_status simulator_run(struct run_call *run, struct cpu_argument *given)
+static tw_status run_simulator(struct run_call *run, struct cpu_argument *given)
 {
     struct simulate_call *call = run->simulated;
     tw_launch *l = call->launch;
@@ -341,6 +341,10 @@ tw_status simulator_run(struct run_call *run, struct cpu_argument *given)
     return status == TW_OK ? check_clean(call, &params) : status;
 }
 
+/* Runs programs that the GPU's row has compiled. */
+static const struct executor simulator = {
+    .name = "the simulator", .lowers = true, .in_place = true, .run = run_simulator};
+
 tw_status tw_launch_despite_races(tw_launch *l, bool despite)
 {
     if (!l)
@@ -356,7 +360,7 @@ static tw_status simulate_call(void *user)
 {
     struct simulate_call *call = user;
     struct run_call run = {.launch = call->launch, .simulated = call};
-    return executor_run(&executor_simulator, &run);
+    return executor_run(&simulator, &run);
 }
 
 tw_status tw_launch_simulate(tw_launch *l, const tw_sim_options *options, tw_sim_result *result)
