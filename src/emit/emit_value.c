@@ -145,6 +145,11 @@ struct scalar emit_select(struct emit *m, struct scalar condition, struct scalar
 {
     if (condition.o.kind != THREAD_VALUE)
         return condition.o.integer ? yes : no;
+    if (yes.dtype == DT_BOOL && (yes.o.kind != THREAD_VALUE || no.o.kind != THREAD_VALUE)) {
+        yes = emit_op2(m, THREAD_AND, DT_BOOL, condition, yes); /* a constant is no predicate */
+        no = emit_op2(m, THREAD_AND, DT_BOOL, emit_not(m, condition), no);
+        return emit_op2(m, THREAD_OR, DT_BOOL, yes, no);
+    }
     return emit_of_value(
         THREAD_ADD_OP(&m->b, THREAD_SELECT, yes.dtype, DT_NONE, condition.o, yes.o, no.o),
         yes.dtype);
