@@ -195,7 +195,7 @@ static int32_t *cut(struct emit *m, const struct layout *whole, const struct con
     const bool can_cut = layout_slice_out(whole, axis, start, p->part, &slice);
     assert(can_cut && "the plan has parts that can be cut");
     (void)can_cut;
-    *part = plan_keep(m->layouts, &slice);
+    *part = plan_keep_normal(m->layouts, &slice);
     int32_t *source = arena_array(m->arena, int32_t, emit_registers(*part) + 1);
     layout_slice_registers(whole, plan_register_places(m->layouts, whole), *part, axis, start,
                            source);

@@ -112,9 +112,11 @@ static int vector_of(const struct layout *l)
 struct spots emit_spots(struct emit *m, const struct layout *l)
 {
     struct spots s; /* large, so only what is read is set */
+    const struct layout *runs = plan_kept_runs(m->layouts, l);
     s.first = emit_constant(DT_BOOL, 1);
-    layout_copy(&s.layout, l);
-    layout_runs(&s.layout);
+    layout_copy(&s.layout, runs ? runs : l);
+    if (!runs)
+        layout_runs(&s.layout);
     for (int j = 0; j < LAYOUT_OUTS; j++) {
         s.added[j] = s.xored[j] = number(0);
         s.xors[j] = false;

@@ -69,27 +69,32 @@ static bool may_share(const struct liveness *l, const struct thread_value *v)
     return l->group[v->number] < alone;
 }
 
-static bool has(const uint64_t *set, uint32_t group)
+static bool include(struct liveness *l, uint64_t *set, const struct thread_value *v);
+
+/* The same for a value that has the registers of the operation's operands. */
+static bool include_operands(struct liveness *l, uint64_t *set, const struct thread_operation *same)
 {
-    return set[group / WORD] >> group % WORD & 1;
+    bool any = false;
+    for (size_t i = 0; i < same->operands.count; i++)
+        if (same->operands.data[i].value)
+            any |= include(l, set, same->operands.data[i].value);
+    return any;
 }
 
 /* Returns whether the value, or one whose registers it has, is in a group. */
 static bool include(struct liveness *l, uint64_t *set, const struct thread_value *v)
 {
     const uint32_t g = l->group[v->number];
-    const struct thread_operation *same = l->n->same[v->number];
-    bool any = g < alone;
+    if (g < alone) {
+        set[g / WORD] |= (uint64_t)1 << g % WORD;
+        return true;
+    }
     if (g == alone)
         return false;
-    if (any)
-        set[g / WORD] |= (uint64_t)1 << g % WORD;
-    for (size_t i = 0; same && i < same->operands.count; i++)
-        if (same->operands.data[i].value)
-            any |= include(l, set, same->operands.data[i].value);
-    if (!any)
-        l->group[v->number] = alone;
-    return any;
+    if (l->n->same[v->number] && include_operands(l, set, l->n->same[v->number]))
+        return true;
+    l->group[v->number] = alone;
+    return false;
 }
 
 static void exclude(struct liveness *l, uint64_t *set, const struct thread_value *v)
@@ -339,17 +344,18 @@ static void share_chains(struct liveness *l, const struct thread_region *r)
 /* Returns whether the registers of a and of b can be the same. */
 static bool apart(const struct liveness *l, uint32_t a, uint32_t b)
 {
-    uint32_t x = a;
+    uint32_t x = a, y = b;
     do {
-        uint32_t y = b;
+        const uint32_t h = l->group[y];
+        const uint64_t *own = l->clashes + h * l->words, *others = l->clashes + h / WORD;
         do {
-            const uint32_t g = l->group[x], h = l->group[y];
-            if (has(l->clashes + g * l->words, h) || has(l->clashes + h * l->words, g))
+            const uint32_t g = l->group[x];
+            if ((own[g / WORD] >> g % WORD | others[g * l->words] >> h % WORD) & 1)
                 return false;
-            y = l->next[y];
-        } while (y != b);
-        x = l->next[x];
-    } while (x != a);
+            x = l->next[x];
+        } while (x != a);
+        y = l->next[y];
+    } while (y != b);
     return true;
 }
 

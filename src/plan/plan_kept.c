@@ -117,14 +117,15 @@ static void complete(const struct layouts *l, struct layout *out)
     layout_add_free(out, AXIS_WARP, l->warps % warps == 0 ? l->warps / warps : 1);
 }
 
-static struct plan_kept *keep(struct layouts *l, const struct layout *given)
+static struct plan_kept *keep(struct layouts *l, const struct layout *given, bool normal)
 {
     struct kept_layouts *t = plan_kept_layouts(l);
     struct layout layout;
     layout_copy(&layout, given);
     if (holds_registers(&layout))
         complete(l, &layout);
-    layout_normalise(&layout);
+    if (!normal || layout.in_count != given->in_count || layout.digit_count != given->digit_count)
+        layout_normalise(&layout);
     make_room(l, t);
     uint32_t hash = hash_of(&layout);
     struct plan_kept **slot = slot_of(t, &layout, hash);
@@ -145,12 +146,17 @@ static struct plan_kept *keep(struct layouts *l, const struct layout *given)
 static struct plan_kept *kept_of(struct layouts *l, const struct layout *layout)
 {
     struct plan_kept *k = pointer_map_get(&plan_kept_layouts(l)->by_pointer, layout);
-    return k ? k : keep(l, layout);
+    return k ? k : keep(l, layout, false);
 }
 
 const struct layout *plan_keep(struct layouts *l, const struct layout *layout)
 {
     return &kept_of(l, layout)->layout;
+}
+
+const struct layout *plan_keep_normal(struct layouts *l, const struct layout *layout)
+{
+    return &keep(l, layout, true)->layout;
 }
 
 const struct layout *plan_everywhere(struct layouts *l, const struct type *t)
@@ -167,6 +173,12 @@ const struct layout *plan_everywhere(struct layouts *l, const struct type *t)
 const struct layout *plan_runs(struct layouts *l, const struct layout *layout)
 {
     return &kept_of(l, layout)->runs;
+}
+
+const struct layout *plan_kept_runs(struct layouts *l, const struct layout *layout)
+{
+    const struct plan_kept *k = pointer_map_get(&plan_kept_layouts(l)->by_pointer, layout);
+    return k ? &k->runs : NULL;
 }
 
 /* --- Operands --- */

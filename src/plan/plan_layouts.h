@@ -166,8 +166,12 @@ static inline int32_t plan_registers(const struct layout *layout)
     return layout_in_extent(layout, AXIS_REG);
 }
 const struct layout *plan_keep(struct layouts *l, const struct layout *layout);
+/* The same for a layout that is in normal form and not kept. */
+const struct layout *plan_keep_normal(struct layouts *l, const struct layout *layout);
 /* Returns the layout with private bits as additions (layout_runs). */
 const struct layout *plan_runs(struct layouts *l, const struct layout *layout);
+/* The same; NULL for a layout that is not kept. */
+const struct layout *plan_kept_runs(struct layouts *l, const struct layout *layout);
 /* Every thread holds every element, registers row-major. */
 const struct layout *plan_everywhere(struct layouts *l, const struct type *t);
 /* Returns the layout of axis t of a tile alone, as that of a tile of one axis. *source: which of its registers each
