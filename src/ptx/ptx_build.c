@@ -343,6 +343,7 @@ struct mnemonic {
     uint16_t op, form; /* form: of the last such instruction */
     uint8_t mod_count;
     uint16_t mods[PTX_MOST_MODS];
+    bool any_constant;                  /* the form takes any immediate where it takes one */
     const struct ptx_instruction *last; /* with this mnemonic */
     uint64_t operands;                  /* operands_of it */
 };
@@ -403,12 +404,14 @@ static void fill_mods(struct ptx_instruction *ins, const struct mnemonic *m, con
         ins->mods[i] = m->mods[i] ? m->mods[i] : *types++;
 }
 
+#define HAS_IMMEDIATE (UINT64_C(1) << 63)
+
 /* Returns what decides if a form fits an instruction with these modifiers: kinds of operands, types of registers, lengths of
- * vectors. 0: there are other operands, or too many. */
+ * vectors, but not the values of immediates. 0: there are other operands, or too many. */
 static uint64_t operands_of(const struct ptx_function *f, const struct ptx_instruction *ins)
 {
     enum { MOST = 5, EACH = 12, COUNT = 4, PREDICATE = 1 << 11 };
-    uint64_t all = ins->operand_count <= MOST;
+    uint64_t all = ins->operand_count <= MOST, constant = 0;
     for (int i = 0; all && i < ins->operand_count; i++) {
         const struct ptx_operand *o = &ins->operands[i];
         uint32_t own = o->kind;
@@ -418,11 +421,24 @@ static uint64_t operands_of(const struct ptx_function *f, const struct ptx_instr
             own |= PREDICATE;
         else if (o->kind == PTX_VECTOR)
             own |= (uint32_t)o->count << COUNT;
+        else if (o->kind == PTX_IMMEDIATE)
+            constant = HAS_IMMEDIATE;
         else if (o->kind != PTX_REGISTER && o->kind != PTX_ADDRESS && o->kind != PTX_FLOAT)
             return 0;
         all = all << EACH | own;
     }
-    return all;
+    return all | constant;
+}
+
+static bool takes_any_constant(uint16_t form)
+{
+    bool any = form != PTX_NO_FORM;
+    for (int i = 0; any && i < ptx_forms[form].slots; i++) {
+        const struct ptx_slot *s = &ptx_forms[form].slot[i];
+        any = s->kind != SLOT_IMMEDIATE && s->kind != SLOT_BARRIER &&
+              (s->kind != SLOT_SOURCE || !s->step);
+    }
+    return any;
 }
 
 /* Finds the form of an instruction: that of the last instruction with this mnemonic, if it fits this one, too. */
@@ -431,6 +447,7 @@ static void find_form(struct ptx_builder *b, struct ptx_instruction *ins, struct
     struct ptx_choice choice;
     const uint64_t operands = operands_of(b->function, ins);
     const bool same = operands && operands == m->operands &&
+                      (!(operands & HAS_IMMEDIATE) || m->any_constant) &&
                       memcmp(m->last->mods, ins->mods, sizeof ins->mods) == 0;
     m->operands = operands;
     m->last = ins;
@@ -445,6 +462,7 @@ static void find_form(struct ptx_builder *b, struct ptx_instruction *ins, struct
     ptx_choose(b->function, ins, false, &choice);
     ins->form = choice.form ? (uint16_t)(choice.form - ptx_forms) : PTX_NO_FORM;
     m->form = ins->form;
+    m->any_constant = takes_any_constant(m->form);
 }
 
 /* Verifies an emitted instruction, so that a mistake of the compiler shows where it is made;
