@@ -61,7 +61,10 @@ foreach(quick "base/(arena|real|real_trig|text)"
         "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame(_block)?|packed_cache|row_blocks)"
         "facts/facts"
         "layout/layout_banks"
+        "nvptx/nvptx_registers"
+        "ptx/ptx_pressure"
         "${sim_quick}"
+        "thread/thread_(build|live)"
         "tile/size_run")
     list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
 endforeach()
