@@ -403,7 +403,7 @@ static void copy_async(struct nvptx *n, const struct thread_operation *op)
 static struct ptx_operand words_of(struct nvptx *n, const struct thread_value *v)
 {
     const struct nvptx_registers *r = nvptx_registers_of(n, v);
-    return ptx_vector(&n->build, r->word, r->words);
+    return (struct ptx_operand){.kind = PTX_VECTOR, .count = r->words, .elements = r->word};
 }
 
 static const char *matrix_type(enum dtype t)

@@ -183,10 +183,18 @@ struct thread_operation *thread_add_control(struct thread_builder *b, enum threa
     return o;
 }
 
+/* Returns whether the operation makes a group whatever its operands are. */
+static bool makes_group(const struct thread_operation *o)
+{
+    return o->op == THREAD_MMA || o->op == THREAD_JOIN || o->op == THREAD_WEAVE ||
+           (o->op == THREAD_PART && result_count(o) != 1);
+}
+
 /* Returns the place for the operation if one that was made earlier may serve. */
 static struct thread_made *made_of(const struct thread_builder *b, const struct thread_operation *o)
 {
-    if (!b->made || thread_op_table[o->op].effects != THREAD_PURE || o->op == THREAD_UNDEFINED)
+    if (!b->made || thread_op_table[o->op].effects != THREAD_PURE || o->op == THREAD_UNDEFINED ||
+        makes_group(o))
         return NULL;
     return &b->made[thread_hash_operation(o) % MADE];
 }
