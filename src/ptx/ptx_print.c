@@ -191,7 +191,8 @@ static void print_address(struct printer *p, const struct ptx_operand *o)
         text_add(p->out, ".unified");
 }
 
-static void print_operand(struct printer *p, const struct ptx_operand *o)
+/* Prints an operand that is not only a register. */
+static void print_other(struct printer *p, const struct ptx_operand *o)
 {
     if (o->negated)
         text_add_char(p->out, '!');
@@ -211,6 +212,14 @@ static void print_operand(struct printer *p, const struct ptx_operand *o)
     case PTX_LIST: print_list(p, o); break;
     case PTX_LABEL: text_add(p->out, o->label->name); break;
     }
+}
+
+static void print_operand(struct printer *p, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_REGISTER && !o->negated) /* most are */
+        print_register(p, o->reg);
+    else
+        print_other(p, o);
 }
 
 /* --- instructions --- */
