@@ -280,6 +280,7 @@ struct sync_check {
                                * results */
     VEC(int) lane_results;
     VEC(int) made_at;               /* by atom: the last instruction that has made it */
+    VEC(int) alone;                 /* likewise: its value, without other terms; 0: none yet */
     VEC(int) returns;               /* by atom: storage for facts_forget_past */
     int at;                         /* the instruction that runs */
     int thread_values[3];           /* thread.x …; -1: not needed yet */

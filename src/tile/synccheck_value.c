@@ -198,14 +198,20 @@ int sync_value_atom(struct sync_check *k, struct atom *a)
         a->sites |= sync_value_at(k, a->arg[i])->sites;
         a->leaves |= sync_value_leaves(k, a->arg[i]);
     }
-    struct value v = {.kind = VALUE_SUM, .terms = 1, .lanes = -1, .sites = a->sites};
-    v.atom[0] = sync_intern(&k->atoms, a, sizeof *a, NULL);
-    v.factor[0] = 1;
-    while (k->made_at.count <= (size_t)v.atom[0])
+    const int atom = sync_intern(&k->atoms, a, sizeof *a, NULL);
+    while (k->made_at.count <= (size_t)atom) {
         vec_push(k->arena, &k->made_at, 0);
-    int *made = &k->made_at.data[v.atom[0]];
+        vec_push(k->arena, &k->alone, 0);
+    }
+    int *made = &k->made_at.data[atom], *alone = &k->alone.data[atom];
     *made = k->at > *made ? k->at : *made;
-    return sync_intern(&k->values, &v, sizeof v, NULL);
+    if (!*alone) {
+        struct value v = {.kind = VALUE_SUM, .terms = 1, .lanes = -1, .sites = a->sites};
+        v.atom[0] = atom;
+        v.factor[0] = 1;
+        *alone = sync_intern(&k->values, &v, sizeof v, NULL);
+    }
+    return *alone;
 }
 
 /* Returns v with lanes from `lanes`, which include c. If all are equal, it is a sum. */
