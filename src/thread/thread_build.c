@@ -221,7 +221,8 @@ struct thread_value *thread_add_typed(struct thread_builder *b, enum thread_opco
                                       uint16_t count_of_result,
                                       const struct thread_operand *operands, size_t count)
 {
-    struct thread_operation wanted = {.op = op};
+    struct thread_operation wanted; /* only what tells equal operations is set */
+    wanted.op = op;
     wanted.operands.data = (struct thread_operand *)operands; /* which are only read */
     wanted.operands.count = count;
     memcpy(wanted.types, types, sizeof wanted.types);
@@ -231,11 +232,15 @@ struct thread_value *thread_add_typed(struct thread_builder *b, enum thread_opco
     struct operation_piece *piece =
         arena_room(b->arena, sizeof *piece + count * sizeof *piece->operands);
     struct thread_operation *o = &piece->operation;
-    *o = wanted;
+    o->op = op;
+    memcpy(o->types, types, sizeof o->types);
     o->where = b->where;
     o->turn = b->turn;
+    o->unroll = 0;
     o->operands.data = piece->operands;
-    o->operands.capacity = count;
+    o->operands.count = o->operands.capacity = count;
+    memset(&o->results, 0, sizeof o->results);
+    memset(&o->regions, 0, sizeof o->regions);
     for (size_t i = 0; i < count; i++)
         piece->operands[i] = operands[i];
     vec_push(b->arena, &b->region->operations, o);
