@@ -167,7 +167,7 @@ static void walk(struct remaking *g, struct thread_region *r, struct thread_regi
             g->build.where = op->where;
             g->build.turn = op->turn;
         }
-        for (size_t j = 0; j < op->operands.count; j++)
+        for (size_t j = 0; g->part > 0 && j < op->operands.count; j++) /* in part 0 all are live */
             if (op->operands.data[j].value) {
                 g->left = MOST_OPERATIONS;
                 op->operands.data[j].value = here(g, op->operands.data[j].value);
