@@ -32,10 +32,13 @@ struct sum {
 struct liveness {
     struct nvptx *n;
     uint32_t groups;
-    size_t words;                  /* of a set of groups */
-    uint32_t *group;               /* by number: its place in a set */
-    uint64_t *clashes;             /* by group: a set */
-    uint32_t *next;                /* by number: the next value that shares the registers; a ring */
+    size_t words;      /* of a set of groups */
+    uint32_t *group;   /* by number: its place in a set */
+    uint64_t *clashes; /* by group: a set */
+    uint32_t *next;    /* by number: the next value that shares the registers; a ring */
+    /* by number of the value whose registers are shared: the set of all that have them, and the set of what clashes with these;
+     * NULL: no other value has them */
+    uint64_t **shared;
     const struct factor **factors; /* by number */
     struct sum *sums;              /* by number */
 };
@@ -57,7 +60,7 @@ static uint64_t *copy_set(struct liveness *l, const uint64_t *from)
     return memcpy(new_set(l), from, l->words * sizeof *from);
 }
 
-static void unite(struct liveness *l, uint64_t *set, const uint64_t *with)
+static void unite(const struct liveness *l, uint64_t *set, const uint64_t *with)
 {
     for (size_t i = 0; i < l->words; i++)
         set[i] |= with[i];
@@ -341,22 +344,30 @@ static void share_chains(struct liveness *l, const struct thread_region *r)
 
 /* --- sharing --- */
 
-/* Returns whether the registers of a and of b can be the same. */
-static bool apart(const struct liveness *l, uint32_t a, uint32_t b)
+/* Returns whether what shares registers with a is written while what shares them with b is live. */
+static bool meets(const struct liveness *l, uint32_t a, uint32_t b)
 {
-    uint32_t x = a, y = b;
-    do {
-        const uint32_t h = l->group[y];
-        const uint64_t *own = l->clashes + h * l->words, *others = l->clashes + h / WORD;
-        do {
-            const uint32_t g = l->group[x];
-            if ((own[g / WORD] >> g % WORD | others[g * l->words] >> h % WORD) & 1)
-                return false;
-            x = l->next[x];
-        } while (x != a);
-        y = l->next[y];
-    } while (y != b);
-    return true;
+    const uint32_t g = l->group[b];
+    const uint64_t *live = l->shared[b], *own = l->shared[a];
+    const uint64_t *clashes = own ? own + l->words : l->clashes + l->group[a] * l->words;
+    if (!live)
+        return clashes[g / WORD] >> g % WORD & 1;
+    for (size_t i = 0; i < l->words; i++)
+        if (clashes[i] & live[i])
+            return true;
+    return false;
+}
+
+/* Adds what shares registers with b to a set, and what clashes with it to the set after that one. */
+static void join(const struct liveness *l, uint64_t *set, uint32_t b)
+{
+    const uint32_t g = l->group[b];
+    const uint64_t *from = l->shared[b];
+    if (from)
+        unite(l, set, from);
+    else
+        set[g / WORD] |= (uint64_t)1 << g % WORD;
+    unite(l, set + l->words, from ? from + l->words : l->clashes + g * l->words);
 }
 
 static void share(struct liveness *l, const struct thread_operand *from,
@@ -366,8 +377,14 @@ static void share(struct liveness *l, const struct thread_operand *from,
         from->value->type.count != to->type.count)
         return;
     uint32_t *shares = l->n->shares, a = shares[from->value->number], b = shares[to->number];
-    if (a == b || !apart(l, a, b))
+    if (a == b || meets(l, a, b) || meets(l, b, a))
         return;
+    if (!l->shared[a]) {
+        uint64_t *both = arena_array(l->n->arena, uint64_t, 2 * l->words);
+        join(l, both, a);
+        l->shared[a] = both;
+    }
+    join(l, l->shared[a], b);
     uint32_t x = b;
     do {
         shares[x] = a;
@@ -422,10 +439,12 @@ void nvptx_share(struct nvptx *n)
     struct liveness l = {.n = n,
                          .group = arena_room(n->arena, count * sizeof *l.group),
                          .next = arena_room(n->arena, count * sizeof *l.next),
+                         .shared = arena_room(n->arena, count * sizeof *l.shared),
                          .factors = arena_array(n->arena, const struct factor *, count)};
     for (uint32_t i = 0; i < count; i++) {
         n->shares[i] = l.next[i] = i;
         l.group[i] = none;
+        l.shared[i] = NULL;
     }
     l.sums = arena_array(n->arena, struct sum, count);
     count_uses(&l, n->function->body);
