@@ -32,7 +32,14 @@ struct scanner {
     bool line_start;
     VEC(struct token) tokens;
     VEC(struct problem) problems;
+    /* keywords and punctuators, by the byte that they begin with, and the next one that begins with it; 0: there is none */
+    uint8_t first[UINT8_MAX + 1], next[TOK_COUNT];
 };
+
+static int first_token(const struct scanner *s)
+{
+    return s->first[(unsigned char)s->text[s->pos]];
+}
 
 static bool is_digit(char c)
 {
@@ -448,14 +455,14 @@ static void scan_number(struct scanner *s)
 static void scan_name(struct scanner *s)
 {
     uint32_t start = s->pos;
+    int k = first_token(s);
     while (s->pos < s->length && is_name_char(s->text[s->pos]))
         s->pos++;
     uint32_t n = s->pos - start;
-    enum token_kind kind = TOK_NAME;
-    for (int k = TOK_CONST; k <= TOK_NAN && kind == TOK_NAME; k++)
-        if (token_table[k].text[0] == s->text[start] && strlen(token_table[k].text) == n &&
-            memcmp(token_table[k].text, s->text + start, n) == 0)
-            kind = (enum token_kind)k;
+    while (k && (strlen(token_table[k].text) != n ||
+                 memcmp(token_table[k].text, s->text + start, n) != 0))
+        k = s->next[k];
+    enum token_kind kind = k ? (enum token_kind)k : TOK_NAME;
     if (n > MAX_NAME) {
         problem(s, start, n, "the name is longer than 200 characters", NULL);
         kind = TOK_BAD;
@@ -537,16 +544,15 @@ static bool scan_comment(struct scanner *s)
 
 static bool scan_punctuator(struct scanner *s)
 {
-    for (int k = TOK_NAN + 1; k < TOK_COUNT; k++) {
-        if (token_table[k].text[0] != s->text[s->pos] ||
-            !begins_with(s, s->pos, token_table[k].text))
-            continue;
-        uint32_t start = s->pos;
-        s->pos += (uint32_t)strlen(token_table[k].text);
-        add_token(s, (enum token_kind)k, start);
-        return true;
-    }
-    return false;
+    int k = first_token(s);
+    while (k && !begins_with(s, s->pos, token_table[k].text))
+        k = s->next[k];
+    if (!k)
+        return false;
+    uint32_t start = s->pos;
+    s->pos += (uint32_t)strlen(token_table[k].text);
+    add_token(s, (enum token_kind)k, start);
+    return true;
 }
 
 static void scan_one(struct scanner *s)
@@ -630,6 +636,11 @@ struct token_list scan_text(struct arena *a, const struct source *source)
 {
     struct scanner s = {.arena = a, .source = source, .text = source->text, .line_start = true};
     bool fits = source->length < UINT32_MAX / 2;
+    for (int k = TOK_COUNT; k-- > TOK_CONST;) {
+        uint8_t *first = &s.first[(unsigned char)token_table[k].text[0]];
+        s.next[k] = *first;
+        *first = (uint8_t)k;
+    }
     s.length = fits ? (uint32_t)source->length : 0;
     if (!fits)
         problem(&s, 0, 0, "the text is larger than 2 GiB", NULL);
