@@ -145,6 +145,7 @@ void layout_meet(struct layout_meeting *m, const struct layout *regs, const stru
     m->bits = bits;
     m->linear = layout_compose(memory, regs, &m->composed);
     m->masks = 0;
+    m->single = layout_free_extent(regs, AXIS_REG) == 1;
     if (m->linear)
         share_of_lanes(&m->composed, 0, m->lane);
     else
@@ -242,7 +243,7 @@ static bool is_first_holder(const struct layout *regs, int32_t reg)
 
 bool layout_access_base(const struct layout *regs, const struct access *access, int32_t reg)
 {
-    return is_base(access, reg) && is_first_holder(regs, reg);
+    return is_base(access, reg) && (access->single || is_first_holder(regs, reg));
 }
 
 /* Returns true if all instructions with the same active lanes take the same wavefronts, as explained
@@ -365,7 +366,7 @@ static bool mask_cuts(const struct layout_meeting *m, const struct access *a)
 
 void layout_meeting_lanes(const struct layout_meeting *m, int most, struct access *out)
 {
-    *out = (struct access){.kind = ACCESS_LANES, .elements = 1, .matrices = 1};
+    *out = (struct access){.kind = ACCESS_LANES, .elements = 1, .matrices = 1, .single = m->single};
     if (most > VECTOR_BYTES)
         most = VECTOR_BYTES;
     if (m->linear)
@@ -491,8 +492,10 @@ bool layout_meeting_matrix(const struct layout_meeting *m, bool trans, struct ac
         layout_in_extent(m->regs, AXIS_REG) % e || !fragment_fits(&m->composed, e, trans) ||
         !rest_is_aligned(&m->composed, e))
         return false;
-    *out = (struct access){
-        .kind = trans ? ACCESS_MATRIX_TRANS : ACCESS_MATRIX, .bytes = ROW_BYTES, .elements = e};
+    *out = (struct access){.kind = trans ? ACCESS_MATRIX_TRANS : ACCESS_MATRIX,
+                           .bytes = ROW_BYTES,
+                           .elements = e,
+                           .single = m->single};
     for (int b = 0; 1 << b < e; b++)
         out->vector[out->vector_bits++] = 1 << b;
     int most = 4;

@@ -41,6 +41,7 @@ struct access {
     int bytes;    /* bytes of a lane's vector; for matrices, of a row (16) */
     int elements; /* elements of a lane's vector; for matrices, of a 32-bit register */
     int vector_bits;
+    bool single; /* no two registers of a thread hold the same element; false: not known */
     int32_t vector[ACCESS_VECTOR_BITS]; /* weights in reg of the 1st, 2nd, 4th, … next element in
                                      * memory */
     int matrices;                       /* matrices of an instruction: 1, 2 or 4 */
@@ -77,6 +78,7 @@ struct layout_meeting {
     const struct layout *regs, *memory;
     int bits;    /* of an element */
     bool linear; /* composed is there */
+    bool single; /* no two registers of a thread hold the same element */
     int masks;   /* 0: all registers of all lanes hold elements */
     struct layout composed;
     struct place_share lane[LAYOUT_LANES];
