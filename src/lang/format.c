@@ -109,20 +109,6 @@ static void make_pieces(struct formatter *f)
 
 /* --- facts from the syntax tree --- */
 
-/* Returns the first token at the offset or after it. */
-static uint32_t token_at(const struct formatter *f, uint32_t offset)
-{
-    uint32_t low = 0, high = f->scanned.count - 1;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (f->scanned.tokens[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static struct piece *piece_at(const struct formatter *f, uint32_t token)
 {
     return &f->pieces.data[f->piece_of[token]];
@@ -133,7 +119,8 @@ static void mark_by(const struct formatter *f, const struct by *by)
 {
     const struct token *t = f->scanned.tokens;
     uint32_t end = by->loc.offset + by->loc.length;
-    for (uint32_t i = token_at(f, by->loc.offset); t[i].offset < end && t[i].kind != TOK_END; i++)
+    for (uint32_t i = scan_token_at(&f->scanned, by->loc.offset);
+         t[i].offset < end && t[i].kind != TOK_END; i++)
         if (t[i].kind == TOK_FLOAT && t[i].offset == t[i - 1].offset + t[i - 1].length)
             piece_at(f, i)->tight = true;
 }
@@ -143,7 +130,7 @@ static void mark_node(void *user, const struct node *n)
     struct formatter *f = user;
     if (n->by)
         mark_by(f, n->by);
-    uint32_t first = token_at(f, n->loc.offset);
+    uint32_t first = scan_token_at(&f->scanned, n->loc.offset);
     const struct token *t = f->scanned.tokens;
     if (n->kind == N_CAST)
         piece_at(f, t[first].match)->cast_end = true;
@@ -157,7 +144,7 @@ static void mark_node(void *user, const struct node *n)
         piece_at(f, t[first].kind == TOK_TYPEOF ? t[first + 1].match + 1 : first + 1)->spaced =
             true;
     else if (n->kind == N_TUNE && n->names->next)
-        piece_at(f, token_at(f, n->names->loc.offset) - 1)->spaced = true;
+        piece_at(f, scan_token_at(&f->scanned, n->names->loc.offset) - 1)->spaced = true;
     module_visit_children(n, mark_node, user);
 }
 

@@ -653,3 +653,16 @@ struct token_list scan_text(struct arena *a, const struct source *source)
     return (struct token_list){s.tokens.data, (uint32_t)s.tokens.count, s.problems.data,
                                s.problems.count};
 }
+
+uint32_t scan_token_at(const struct token_list *tokens, uint32_t offset)
+{
+    uint32_t low = 0, high = tokens->count - 1;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (tokens->tokens[middle].offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

@@ -149,6 +149,8 @@ struct token_list {
 };
 
 struct token_list scan_text(struct arena *a, const struct source *source);
+/* Returns the index of the first token at the offset or after it. */
+uint32_t scan_token_at(const struct token_list *tokens, uint32_t offset);
 
 /* Returns the number of bytes of the valid UTF-8 sequence at s, which has n bytes left; 0: no
  * valid sequence. *code gets the character. */

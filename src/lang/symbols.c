@@ -34,19 +34,6 @@ static struct name_entry *known_entry(struct symbol_reader *r, const char *name)
 
 /* --- tokens --- */
 
-static uint32_t token_of(const struct symbol_reader *r, uint32_t offset)
-{
-    uint32_t low = 0, high = r->scanned.count - 1;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (r->scanned.tokens[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Returns the token after `at`, or after the bracket that it opens. */
 static uint32_t token_after(const struct symbol_reader *r, uint32_t at)
 {
@@ -176,8 +163,8 @@ static enum lang_symbol_kind kind_of(const struct node *n)
 static void visit_declarations(struct symbol_reader *r, const struct node *n)
 {
     const struct node *first = n->list;
-    uint32_t from = token_of(r, n->loc.offset),
-             words = first ? token_of(r, first->loc.offset) : from;
+    uint32_t from = scan_token_at(&r->scanned, n->loc.offset),
+             words = first ? scan_token_at(&r->scanned, first->loc.offset) : from;
     if (first)
         visit_all(r, first->type);
     for (const struct node *d = first; d; d = d->next) {
@@ -186,13 +173,14 @@ static void visit_declarations(struct symbol_reader *r, const struct node *n)
         visit_all(r, d->strides);
         visit_all(r, d->init);
         declare(r, kind_of(d), d->text, d->loc,
-                (struct declaring){from, words, token_of(r, d->loc.offset), ends_of_declared});
+                (struct declaring){from, words, scan_token_at(&r->scanned, d->loc.offset),
+                                   ends_of_declared});
     }
 }
 
 static void visit_destruct(struct symbol_reader *r, const struct node *n)
 {
-    uint32_t from = token_of(r, n->loc.offset);
+    uint32_t from = scan_token_at(&r->scanned, n->loc.offset);
     visit_all(r, n->a);
     for (const struct node *d = n->list; d; d = d->next)
         declare(r, SYMBOL_LOCAL, d->text, d->loc, all_from(from, ends_of_statement));
@@ -217,7 +205,8 @@ static void bind(struct symbol_reader *r, const struct node *n, enum lang_symbol
 static void visit_params(struct symbol_reader *r, const struct node *n)
 {
     for (const struct node *p = n->params; p; p = p->next) {
-        uint32_t from = token_after_last(r, token_of(r, p->loc.offset), before_param);
+        uint32_t from =
+            token_after_last(r, scan_token_at(&r->scanned, p->loc.offset), before_param);
         if (n->kind == N_FN && p->type)
             bind(r, p->type, SYMBOL_TYPE, from);
         else
@@ -265,7 +254,7 @@ static void visit_scope(struct symbol_reader *r, const struct node *n)
     if (n->kind == N_BLOCK)
         r->scope_end = end_of_node(n);
     for (const struct node *d = n->over; d; d = d->next) {
-        uint32_t from = token_of(r, d->type->loc.offset);
+        uint32_t from = scan_token_at(&r->scanned, d->type->loc.offset);
         visit(r, d->type);
         visit_all(r, d->init);
         declare(r, SYMBOL_LOCAL, d->text, d->loc, all_from(from, ends_of_declared));
@@ -309,7 +298,7 @@ static void declare_family(struct symbol_reader *r, const struct node *n, struct
 {
     size_t before = r->found.count;
     declare(r, SYMBOL_FAMILY, n->text, n->loc, by);
-    uint32_t close = r->scanned.tokens[token_of(r, n->loc.offset) + 1].match;
+    uint32_t close = r->scanned.tokens[scan_token_at(&r->scanned, n->loc.offset) + 1].match;
     if (r->found.count == before || close == NO_MATCH)
         return;
     struct loc *whole = &r->found.data[before].whole;
@@ -318,13 +307,14 @@ static void declare_family(struct symbol_reader *r, const struct node *n, struct
 
 static void declare_item(struct symbol_reader *r, const struct node *n)
 {
-    uint32_t name = token_of(r, n->kind == N_TUNE ? n->names->loc.offset : n->loc.offset);
+    uint32_t name =
+        scan_token_at(&r->scanned, n->kind == N_TUNE ? n->names->loc.offset : n->loc.offset);
     uint32_t from = token_after_last(r, name, before_item);
     struct declaring statement = all_from(from, ends_of_statement);
     struct declaring head = all_from(from, ends_of_head);
     switch (n->kind) {
     case N_CONST:
-        statement.words = token_of(r, end_of_node(n->type));
+        statement.words = scan_token_at(&r->scanned, end_of_node(n->type));
         statement.rest = name;
         statement.ends = ends_of_declared;
         declare(r, SYMBOL_CONST, n->text, n->loc, statement);
