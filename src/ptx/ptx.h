@@ -491,5 +491,7 @@ bool ptx_verify(const struct ptx_module *m, struct diag *diag); /* skips refused
 
 /* Returns the most registers of a thread that are live at once, in words of 32 bits. ptx_pressure.c */
 int ptx_estimate_registers(struct arena *a, const struct ptx_function *f);
+/* Returns the share of the instructions after which more registers than that are live. */
+double ptx_share_above(struct arena *a, const struct ptx_function *f, int registers);
 
 #endif

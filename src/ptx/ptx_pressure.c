@@ -192,3 +192,14 @@ int ptx_estimate_registers(struct arena *a, const struct ptx_function *f)
         most = live[i] > most ? live[i] : most;
     return most;
 }
+
+double ptx_share_above(struct arena *a, const struct ptx_function *f, int registers)
+{
+    const int *live = count_live(a, f);
+    int64_t count = 0, above = 0;
+    for (size_t i = 0; i < f->body.count; i++) {
+        count += f->body.data[i].kind == PTX_AT_INSTRUCTION;
+        above += f->body.data[i].kind == PTX_AT_INSTRUCTION && live[i] > registers;
+    }
+    return count ? (double)above / (double)count : 0;
+}

@@ -100,6 +100,17 @@ static void holes_begin_after_loops(void **state)
            3);
 }
 
+static void instructions_above(void **state)
+{
+    (void)state;
+    const struct ptx_function *f = kernel("mov.u32 %r0, 1; mov.u32 %r1, 1; mov.u32 %r2, 1;\n"
+                                          "st.shared.u32 [s], %r2; st.shared.u32 [s], %r1;\n"
+                                          "st.shared.u32 [s], %r0; bar.sync 0;");
+    assert_true(ptx_share_above(&arena, f, 3) == 0); /* 8 instructions, the last is ret */
+    assert_true(ptx_share_above(&arena, f, 2) == 1.0 / 8);
+    assert_true(ptx_share_above(&arena, f, 1) == 3.0 / 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -109,6 +120,7 @@ int main(void)
         cmocka_unit_test(branches_out_of_a_hole),
         cmocka_unit_test(guarded_writes_keep_values),
         cmocka_unit_test(holes_begin_after_loops),
+        cmocka_unit_test(instructions_above),
     };
     return cmocka_run_group_tests(tests, arena_set_up, arena_tear_down);
 }
