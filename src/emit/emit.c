@@ -329,9 +329,8 @@ static bool make_module(struct arena *a, const struct kernel *k, const struct th
     out->shared_bytes = nvptx_shared_bytes(f);
     const int most = (int)thread_launch_registers(f);
     const int estimate = fixed ? most : ptx_estimate_registers(a, out->function);
-    /* A kernel with fixed registers, or for a stated number of blocks, is assembled for `most` registers. For other kernels,
-     * the estimate says how many are spilled. */
-    out->registers = (f->blocks || fixed) && most < estimate ? most : estimate;
+    /* A kernel with roles is assembled for `most` registers. For other kernels, the estimate says how many are spilled. */
+    out->registers = kernel_uses_roles(k) && most < estimate ? most : estimate;
     return true;
 }
 

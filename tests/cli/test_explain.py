@@ -383,9 +383,9 @@ def test_not_compiled(tool, folder):
 def test_spilling(tool):
     """A message tells that a thread needs more registers than it has."""
     rows = ["tests/errors/target_spills.tile", "--set", "n=2048", "--device", "h200", "--tune"]
-    page = " ".join(explain(tool, *rows, "ROWS=8").out.split())
-    expect(re.search(r"About 26\d registers a thread would be needed, and a thread has 255: the rest would be kept in memory", page), page)
-    expect("would be needed" not in explain(tool, *rows, "ROWS=4").out, "of 135 registers nothing is kept in memory")
+    page = " ".join(explain(tool, *rows, "ROWS=15").out.split())
+    expect(re.search(r"About 30\d registers a thread would be needed, and a thread has 255: the rest would be kept in memory", page), page)
+    expect("would be needed" not in explain(tool, *rows, "ROWS=4").out, "of 100 registers nothing is kept in memory")
 
 
 def test_nothing_to_do(tool, folder):
