@@ -3,9 +3,10 @@
 
     check_structure.py [ROOT]
 
-Errors: an include against the order of the folders; in tools/, an include of ours other than the public headers and tools/ itself; two files of
-one name (test data aside); files of a room that call each other in a circle; a name for other files without a prefix of its folder; numbers read or printed in the host program's locale; a search
-for words in messages; files of src/ and tools/ of more than 800 lines. Warnings: other files of more than 1000 lines, functions of more than 75.
+Errors: an include against the order of the folders; in tools/, an include of ours other than the public headers and tools/ itself; two files of one
+name (test data aside); files of a room that call each other in a circle; a name for other files without a prefix of its folder; numbers read or printed
+in the host program's locale; a search for words in messages; files of src/ and tools/ of more than 800 lines. Warnings: other files of more than 1000
+lines, functions of more than 75.
 """
 import os
 import re

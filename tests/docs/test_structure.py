@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""scripts/check_structure.py finds a planted fault of each kind, and none in the same tree without it."""
+import os
+import subprocess
+import sys
+import tempfile
+
+from tile_runner import fail
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCRIPT = os.path.join(ROOT, "scripts", "check_structure.py")
+SOUND = {
+    "include/tilewright.h": "",
+    "src/base/text.h": "void text_add(void);\n",
+    "src/base/text.c": '#include "base/text.h"\n\nvoid text_add(void)\n{\n}\n',
+    "src/ptx/ptx_print.c": "void ptx_print(void)\n{\n}\n",
+    "src/ptx/ptx_parse.c": "void ptx_parse(void)\n{\n    ptx_print();\n}\n",
+    "src/ptx/ptx_lines.c": "void ptx_lines(void)\n{\n    ptx_parse();\n}\n",
+    "tools/cmd_show.c": '#include "tilewright.h"\n',
+}
+# (the file, what it holds, a part of the message)
+FAULTS = [
+    ("src/ptx/ptx_print.c", "void ptx_print(void)\n{\n    ptx_lines();\n}\n",
+     "src/ptx: 3 files call each other in a circle: ptx_lines.c uses ptx_parse of ptx_parse.c; ptx_parse.c uses ptx_print of ptx_print.c; "
+     "ptx_print.c uses ptx_lines of ptx_lines.c"),
+    ("src/base/text.c", '#include "ptx/ptx_print.c"\n', "src/base/text.c:1: base must not include ptx/ptx_print.c: ptx is not below it"),
+    ("src/ptx/ptx_print.c", '#include "text.h"\n', "src/ptx/ptx_print.c:1: text.h is not written from src/"),
+    ("src/ptx/ptx_print.c", '#include "tilewright.h"\n', "src/ptx/ptx_print.c:1: only src/api includes public headers"),
+    ("tools/cmd_show.c", '#include "base/text.h"\n', "tools/cmd_show.c:1: tools include the public headers alone, not base/text.h"),
+    ("src/sim/text.c", "", "text.c is the name of several files: src/base/text.c, src/sim/text.c"),
+    ("src/ptx/ptx_lines.c", "void write_lines(void)\n{\n}\n", "src/ptx/ptx_lines.c:1: write_lines has no prefix of ptx"),
+    ("src/ptx/ptx_lines.c", "static double f(void)\n{\n    return strtod(s, e);\n}\n", "src/ptx/ptx_lines.c:3: strtod follows the host program's locale"),
+    ("src/ptx/ptx_lines.c", 'static void f(void)\n{\n    snprintf(s, 9, "%g", x);\n}\n', "src/ptx/ptx_lines.c:3: snprintf has the decimal point"),
+    ("src/ptx/ptx_lines.c", 'static bool f(void)\n{\n    return strstr(messages, "race");\n}\n', "ptx_lines.c:3: strstr(messages, …) looks for words"),
+    ("src/ptx/ptx_lines.c", "\n" * 800, "src/ptx/ptx_lines.c: 801 lines; the most are 800"),
+    ("src/ptx/ptx_lines.c", "static void f(void)\n{\n" + "    g();\n" * 80 + "}\n", "warning: src/ptx/ptx_lines.c:1: a function of 80 lines"),
+]
+
+
+def said_of(files):
+    with tempfile.TemporaryDirectory() as folder:
+        for path, text in files.items():
+            os.makedirs(os.path.dirname(f"{folder}/{path}"), exist_ok=True)
+            with open(f"{folder}/{path}", "w") as out:
+                out.write(text)
+        return subprocess.run([sys.executable, SCRIPT, folder], capture_output=True, text=True)
+
+
+def main():
+    sound = said_of(SOUND)
+    if sound.returncode or sound.stdout or sound.stderr:
+        fail(f"a sound tree is refused: {sound}")
+    for path, text, wanted in FAULTS:
+        said = said_of({**SOUND, path: text})
+        if wanted not in said.stdout or said.stderr or (said.returncode == 0) != wanted.startswith("warning"):
+            fail(f"{path} with {text[:200]!r}: no '{wanted}' in: {said}")
+
+
+if __name__ == "__main__":
+    main()
