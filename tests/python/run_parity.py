@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Runs and verifies the kernels of a file by the comments above each, and compares the simulator's values with the CPU engine's.
+The simulator watches for races.
 
     run_parity.py TILEWRIGHT FILE.tile…
 
@@ -66,13 +67,14 @@ def compare_engines(tool, kernel, given, names):
 
         def run(device):
             outputs = [x for name in names for x in ("--out", f"{name}={folder}/{name}.npy")]
-            result = call([tool, "run", kernel, *shlex.split(given), "--device", device, *outputs])
+            watched = ["--despite", "race"] if device != "cpu" else []
+            result = call([tool, "run", kernel, *shlex.split(given), "--device", device, *watched, *outputs])
             return result, [np.load(f"{folder}/{name}.npy") if np and result.status == 0 else None for name in names]
 
         on_cpu, (on_simulator, there) = run("cpu")[1], run(SIMULATORS[0])
         if on_simulator.status == 2:
             on_simulator, there = run(SIMULATORS[1])
-        if on_simulator.status != 0:
+        if on_simulator.status != 0 or "error: race" in on_simulator.err:
             fail(f"{kernel} {given} on the simulator: {on_simulator}")
         for name, a, b in zip(names, on_cpu, there):
             if np and differ(a, b):
