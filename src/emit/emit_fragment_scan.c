@@ -160,6 +160,8 @@ static void scan_warps(struct scan *s, int at)
 /* Hands the carries down, from the largest blocks to the elements. A larger block has the number of its lowest register. */
 static void hand_down(struct scan *s, struct scalar *before)
 {
+    for (int32_t r = 0; r < s->registers; r++)
+        before[r] = (struct scalar){.dtype = DT_NONE};
     for (int k = s->levels - 1; k >= 0; k--) {
         const struct level *level = &s->level[k];
         for (int32_t r = s->registers - 1; r >= 0; r--) {
