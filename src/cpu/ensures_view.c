@@ -140,9 +140,10 @@ void oracle_access_free(struct oracle *o, struct access *x)
     x->gathers = 0;
 }
 
+/* Past the last i64, the sum is negative and so outside, too. */
 static int64_t position(const struct access_axis *axis, int64_t i)
 {
-    return axis->positions ? axis->positions[i] : axis->start + i;
+    return axis->positions ? axis->positions[i] : (int64_t)((uint64_t)axis->start + (uint64_t)i);
 }
 
 bool oracle_access_place(const struct access *x, int64_t index, int64_t *at)
@@ -214,7 +215,7 @@ static void load_rows(void *user, int64_t begin, int64_t end)
         }
         const struct access_axis *last = w->last;
         if (inside && last && !last->positions && last->start >= 0 &&
-            last->start + w->row <= last->extent) {
+            last->start <= last->extent - w->row) {
             load_run(w->out, to, x->data + (offset + last->start * last->stride) * size,
                      last->stride, w->row);
             continue;
