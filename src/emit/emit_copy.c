@@ -304,11 +304,11 @@ struct element emit_access_at(struct emit *m, const struct expr *e, const struct
         }
         struct scalar start = kind == IX_GATHER && gathered ? gathered[i]
                               : kind == IX_GATHER ? emit_value_at(m, index->value, &at[axis], mine)
+                              : kind == IX_SLICE  ? emit_start(m, index)
                                                   : emit_scalar(m, index->value);
         x.index[i] = start;
         if (kind == IX_SLICE)
-            x.index[i] = sum_of(m, start.dtype == DT_I32 ? DT_I32 : DT_I64, start, at[axis].thread,
-                                at[axis].more);
+            x.index[i] = sum_of(m, start.dtype, start, at[axis].thread, at[axis].more);
         if (kind == IX_SLICE && !index->inside)
             x.inside = both(m, x.inside, is_inside(m, e, i, start, at[axis], e->type.extent[axis]));
         if (kind == IX_GATHER)

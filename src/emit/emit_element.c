@@ -29,11 +29,6 @@ static struct scalar index_of(struct emit *m, struct scalar v)
                            DT_I64};
 }
 
-static struct scalar index_at(struct emit *m, const struct expr *e, int axis)
-{
-    return emit_scalar(m, e->index[axis].value);
-}
-
 /* --- views --- */
 
 struct scalar emit_view_at(struct emit *m, const struct sym *s, const struct scalar *indices)
@@ -163,6 +158,19 @@ struct scalar emit_extent(struct emit *m, const struct sym *s, int axis)
                                  : emit_constant(DT_I32, s->type.extent[axis]);
 }
 
+struct scalar emit_start(struct emit *m, const struct index *slice)
+{
+    const struct scalar v = emit_scalar(m, slice->value);
+    bool fits = v.dtype == DT_I32;
+    if (dtype_size(v.dtype) < sizeof(int64_t) && !fits) {
+        const struct facts start = emit_facts_of(m, slice->value),
+                           more = facts_between(0, slice->extent - 1),
+                           all = facts_sum(&start, &more);
+        fits = facts_fit(&all, facts_type_of(DT_I32));
+    }
+    return emit_as(m, v, fits ? DT_I32 : DT_I64);
+}
+
 bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p)
 {
     int seen = 0;
@@ -173,7 +181,8 @@ bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p)
             p->rows[i] = emit_elements(m, e->index[i].value);
         p->start[i] = kind == IX_ALL      ? emit_constant(DT_I32, 0)
                       : kind == IX_GATHER ? p->rows[i][0]
-                                          : index_at(m, e, i);
+                      : kind == IX_SLICE  ? emit_start(m, &e->index[i])
+                                          : emit_scalar(m, e->index[i].value);
         p->axis[i] = kind == IX_ELEMENT ? -1 : seen++;
         p->guarded[i] = kind == IX_SLICE     ? !e->index[i].inside
                         : kind == IX_ELEMENT ? e->otherwise != NULL
