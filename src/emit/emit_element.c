@@ -60,6 +60,7 @@ struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
         at = plus(m, DT_U32, times(m, DT_U32, index, emit_constant(DT_U32, step)), at);
         step *= s->type.extent[i];
     }
+    m->place.touched = true;
     return thread_element(emit_object(m, s), at.o, 0);
 }
 

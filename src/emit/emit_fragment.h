@@ -108,6 +108,7 @@ struct shared_way {
     struct access how;
     enum dtype dtype;
     const struct thread_object *object;
+    bool is_scratch;
     struct layout composed; /* registers, lanes and warps → place in the object, after `base` */
     struct address_split split;
     struct scalar base, xors, adds; /* u32 */

@@ -174,7 +174,6 @@ struct fragment emit_fragment_dot(struct emit *m, const struct expr *e)
         by_mma(m, p, &f[0], &f[1], sum.groups);
     else
         emit_dot_fma(m, p, &f[0], &f[1], sum.groups);
-    m->place.touched = true;
     for (int i = 0; i < scratch; i++)
         plan_room_done(&m->room, -1);
     if (sum.each == 1)

@@ -344,13 +344,20 @@ static bool open_way(struct emit *m, const struct part *p, const struct layout *
     return true;
 }
 
-bool emit_way_open(struct emit *m, const struct expr *access, const struct layout *regs, bool store,
-                   struct shared_way *w)
+static bool open_part(struct emit *m, const struct expr *access, const struct layout *regs,
+                      bool store, int elements, struct shared_way *w)
 {
     struct part p;
     w->dtype = access->sym->type.dtype;
     w->object = emit_object(m, access->sym);
-    return find_part(m, access, &p) && !m->failed && open_way(m, &p, regs, store, 0, w);
+    w->is_scratch = false;
+    return find_part(m, access, &p) && !m->failed && open_way(m, &p, regs, store, elements, w);
+}
+
+bool emit_way_open(struct emit *m, const struct expr *access, const struct layout *regs, bool store,
+                   struct shared_way *w)
+{
+    return open_part(m, access, regs, store, 0, w);
 }
 
 bool emit_way_through(struct emit *m, const struct scratch *s, const struct layout *memory,
@@ -362,12 +369,14 @@ bool emit_way_through(struct emit *m, const struct scratch *s, const struct layo
     layout_copy(&p.memory, memory);
     w->dtype = s->object->dtype;
     w->object = s->object;
+    w->is_scratch = true;
     return open_way(m, &p, regs, store, 0, w);
 }
 
 static struct thread_operand way_at(struct emit *m, struct shared_way *w, int32_t reg)
 {
     int variant;
+    m->place.touched |= !w->is_scratch;
     const int32_t constant = layout_split_constant(&w->composed, &w->split, reg, &variant);
     if (!w->made[variant]) {
         struct scalar at = combine(m, THREAD_XOR, w->xors, number(w->split.variant[variant]));
@@ -589,14 +598,11 @@ static bool copy_in_background(struct emit *m, const struct stmt *copied)
     const struct spots s = emit_spots(m, l);
     const struct gathers gathers = emit_find_gathers(m, value, l);
     struct shared_way w;
-    struct part p;
     int elements = s.vector;
-    w.dtype = t;
-    w.object = emit_object(m, target->sym);
     while (elements * (int)dtype_size(t) > VECTOR_BYTES)
         elements /= 2;
     elements = emit_access_width(m, value, elements);
-    if (!find_part(m, target, &p) || !open_way(m, &p, l, true, elements, &w))
+    if (!open_part(m, target, l, true, elements, &w))
         return false;
     const int64_t bytes = (int64_t)w.how.elements * (int64_t)dtype_size(t);
     emit_note_async(m, copied, &w.how);

@@ -101,7 +101,6 @@ void emit_list_objects(struct emit *m)
 
 struct thread_object *emit_object(struct emit *m, const struct sym *s)
 {
-    m->place.touched |= m->by_threads != NULL;
     return (struct thread_object *)(uintptr_t)number_map_find(&m->objects, (uintptr_t)s)->value;
 }
 
