@@ -57,14 +57,13 @@ list(APPEND library_sources ${run_sources})
 include(small)
 set(small_sources ${library_sources})
 set(sim_quick "sim/sim_(atomic|memory|mma_quads|race(_(access|base|shadow))?|paths|warp|wgmma_multiply)")
+set(gpu_quick "(nvptx/nvptx_(registers|same)|ptx/ptx_pressure|thread/thread_(build|live|rematerialise))")
 foreach(quick "base/(arena|real|real_trig|text)"
         "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame(_block)?|packed_cache|row_blocks)"
         "facts/facts"
         "layout/layout_banks"
-        "nvptx/nvptx_registers"
-        "ptx/ptx_pressure"
+        "${gpu_quick}"
         "${sim_quick}"
-        "thread/thread_(build|live)"
         "tile/size_run")
     list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
 endforeach()
@@ -72,7 +71,7 @@ set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "${small
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/ptx/ptx_table.c APPEND PROPERTY COMPILE_OPTIONS ${small_tables})
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 2 KB less; loops stay aligned
     set(quick_sources ${library_sources})
-    list(FILTER quick_sources INCLUDE REGEX "/src/(${sim_quick}|cpu/(exec_(chain|control|row|strided|strips)|row_blocks))[.]c$")
+    list(FILTER quick_sources INCLUDE REGEX "/src/(${sim_quick}|${gpu_quick}|cpu/(exec_(chain|control|row|strided|strips)|row_blocks))[.]c$")
     set_property(SOURCE ${quick_sources} APPEND PROPERTY COMPILE_OPTIONS -fno-align-functions -fno-align-jumps -fno-align-labels)
 endif()
 
