@@ -145,12 +145,13 @@ static void note_impure(void *user, struct expr **at)
     *impure |= !(op_table[(*at)->op].flags & OP_PURE);
 }
 
-/* True if the statement reads and writes no memory: a declaration, the barrier of a cluster. */
+/* True if the statement reads and writes no memory: a declaration, an assumption, the barrier of a cluster. */
 static bool only_prepares(struct stmt *s)
 {
     bool impure = s->kind != STMT_DECL;
     expr_walk(&s->value, note_impure, &impure);
-    return !impure || (s->kind == STMT_EFFECT && s->value->op == OP_CLUSTER_SYNC);
+    return !impure || (s->kind == STMT_EFFECT &&
+                       (s->value->op == OP_CLUSTER_SYNC || s->value->op == OP_ASSUME));
 }
 
 /* Waits for the earlier kernels of the stream; the code before the wait may overlap with them. A kernel with roles then lets
