@@ -324,7 +324,7 @@ static bool only_leaves(const struct emit *m, const struct stmt *s)
 void emit_branch(struct emit *m, const struct stmt *s, const struct stmt *rest)
 {
     struct scalar c = emit_as(m, emit_scalar(m, s->condition), DT_BOOL);
-    emit_settle(m);
+    emit_settle_later(m);
     if (rest) {
         m->loop->tail = rest;
         vec_push(m->arena, &m->loop->falls, last_continue(s));

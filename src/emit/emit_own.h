@@ -68,6 +68,8 @@ struct variable_list {
     VEC(struct variable *) list;
 };
 
+enum loop_start { LOOP_NOTHING, LOOP_SCRATCH, LOOP_BARRIER };
+
 /* A loop around the statement, which `continue` and `break` jump in or out of. */
 struct flow_loop {
     const struct stmt *s;
@@ -80,12 +82,13 @@ struct flow_loop {
     int *exit_age; /* by variable: the least number of products begun after its own */
     int exit_begun;
     int exits, slots;
-    bool *late;          /* by variable: in flight after an iteration, and not before the loop */
-    bool first;          /* the first iteration is certain */
-    bool in_body;        /* the present statement is in its body, and not in its step */
-    int copies;          /* of the body in an iteration, under one test */
-    int bodies;          /* of the body in an iteration */
-    struct scalar limit; /* several copies run while the counter is less than this */
+    bool *late;            /* by variable: in flight after an iteration, and not before the loop */
+    bool first;            /* the first iteration is certain */
+    bool in_body;          /* the present statement is in its body, and not in its step */
+    enum loop_start start; /* the first thing in each iteration: a use of scratch or a barrier */
+    int copies;            /* of the body in an iteration, under one test */
+    int bodies;            /* of the body in an iteration */
+    struct scalar limit;   /* several copies run while the counter is less than this */
     const struct stmt *tail; /* statements that end the body */
     VEC(const struct stmt *)
     falls; /* `continue` at the end of an arm; the other arm has the rest */
@@ -283,6 +286,9 @@ struct facts emit_facts_of(struct emit *m, const struct expr *e);
 void emit_sync(struct emit *m);
 /* Emits a barrier if scratch was read since the last one. It precedes control flow, after which that is not known. */
 void emit_settle(struct emit *m);
+/* The same before a branch and after a list of statements. It leaves the barrier to the next use of shared memory, which may have
+ * one anyway, unless the next iteration of a loop may use it at once. */
+void emit_settle_later(struct emit *m);
 
 /* --- emit_parameters.c --- */
 

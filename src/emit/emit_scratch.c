@@ -23,6 +23,8 @@ void emit_was_read(struct emit *m, const struct scratch *s)
 static uint32_t take_room(struct emit *m, int64_t bytes)
 {
     bool dirty;
+    if (m->loop && m->loop->start == LOOP_NOTHING)
+        m->loop->start = LOOP_SCRATCH;
     m->room.tiles_used = m->place.touched ? m->room.barriers : -1;
     const int64_t at = plan_room_find(&m->room, bytes, m->loop != NULL, &dirty);
     if (dirty)

@@ -155,6 +155,9 @@ void emit_sync(struct emit *m)
 {
     const struct position *p = &m->place;
     bool block = p->barrier == 0;
+    if (m->loop && m->loop->start == LOOP_NOTHING &&
+        m->b.region == m->loop->operation->regions.data[0])
+        m->loop->start = LOOP_BARRIER;
     m->place.touched = false;
     m->room.barriers++;
     if (p->barrier == EMIT_OF_WARP) {
@@ -170,4 +173,14 @@ void emit_settle(struct emit *m)
 {
     if (plan_room_is_read(&m->room) && !m->failed && !m->ended)
         emit_sync(m);
+}
+
+void emit_settle_later(struct emit *m)
+{
+    if (m->loop && (m->loop->outer || m->loop->start != LOOP_BARRIER)) {
+        emit_settle(m); /* the next iteration may use the memory at once */
+        return;
+    }
+    m->place.touched |= plan_room_is_read(&m->room);
+    plan_room_bury(&m->room);
 }

@@ -286,5 +286,5 @@ void emit_statements(struct emit *m, const struct stmt *first)
         statement(m, s, skips ? s->next : NULL);
     }
     if (m->b.region != m->b.function->body)
-        emit_settle(m);
+        emit_settle_later(m);
 }

@@ -43,8 +43,8 @@ static struct scalar draw(struct emit *m)
                   thread_use(old));
     m->b.region = outer;
     emit_sync(m);
-    plan_room_bury(&m->room, s.object->at); /* no barrier has to follow */
-    m->place.touched = true;
+    emit_was_read(m, &s);
+    emit_settle_later(m);
     return (struct scalar){emit_from_scratch(m, &s, zero), DT_U32};
 }
 

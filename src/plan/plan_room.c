@@ -217,13 +217,12 @@ void plan_room_done(struct room *r, int64_t at)
     }
 }
 
-void plan_room_bury(struct room *r, int64_t at)
+void plan_room_bury(struct room *r)
 {
-    plan_room_done(r, at);
     for (size_t i = 0; i < r->stretches.count; i++) {
         struct room_stretch *s = &r->stretches.data[i];
         const struct room_tile t = {.from = s->from, .to = s->to, .end = -1};
-        if (s->done == r->barriers && s->from == at) {
+        if (s->done == r->barriers) {
             s->done = -1;
             vec_push(r->arena, &r->tiles, t);
         }

@@ -48,8 +48,8 @@ int64_t plan_room_find(const struct room *r, int64_t bytes, bool in_loop, bool *
 void plan_room_take(struct room *r, int64_t at, int64_t bytes);
 /* The threads have read all that they need of the open stretch at the place; -1: of the latest one. */
 void plan_room_done(struct room *r, int64_t at);
-/* The same, but the stretch counts as a dead tile, which was used now. */
-void plan_room_bury(struct room *r, int64_t at);
+/* Makes the stretches that threads may be reading dead tiles, which were used now. */
+void plan_room_bury(struct room *r);
 /* Returns whether threads may be reading a stretch. */
 bool plan_room_is_read(const struct room *r);
 

@@ -55,16 +55,18 @@ static const struct setting sizes[CONFIGURATIONS][32] = {
      {"epsilon", 1}, {"groups", 2}, {"most", 48},  {"group", 8}, {"pages", 64}, {"h", 8},
      {"w", 8},       {"c", 64},     {"r", 2},      {"s", 1},     {"f", 40},     {"stride", 1},
      {"pad", 1},     {"size", 9}}};
-/* Other sizes: for kernels whose own tiles are larger, for those that split K or have a
- * remainder, for blocks in waves, some whole ones, and for elements of 1 or 2 bytes, whose rows
+/* Other sizes: for kernels whose own tiles are larger, for those with a copy of each stage in an unrolled loop, for those that split
+ * K or have a remainder, for blocks in waves, some whole ones, and for elements of 1 or 2 bytes, whose rows
  * must have a multiple of 4 bytes for asynchronous copies. */
 static const struct {
     const char *kernel, *name;
     int64_t value[CONFIGURATIONS];
 } other_sizes[] = {{"linear_gelu", "k", {281, 288}},
+                   {"matmul_auto", "k", {101, 80}},
+                   {"matmul_v4", "k", {101, 80}},
                    {"matmul_v5", "k", {165, 176}},
                    {"matmul_v6", "n", {42, 80}},
-                   {"matmul_v6", "k", {74, 80}},
+                   {"matmul_v6", "k", {106, 80}},
                    {"matmul_v7", "m", {69, 72}},
                    {"matmul_v7", "k", {165, 176}},
                    {"matmul_v8", "m", {69, 72}},
@@ -94,10 +96,10 @@ static const struct {
                    {"sgemm_naive", "k", {53, 83}},
                    {"attention", "nq", {75, 48}},
                    {"small_products", "batch", {13, 15}},
-                   {"rms_norm_matmul", "k", {117, 128}},
+                   {"rms_norm_matmul", "k", {245, 192}},
                    {"int8_scaled", "k", {276, 320}},
                    {"sum_all", "n", {221, 320}},
-                   {"w8a16", "k", {276, 256}},
+                   {"w8a16", "k", {276, 448}},
                    {"w4a16", "n", {44, 80}},
                    {"w4a16", "k", {150, 160}},
                    {"convolution", "n", {2, 1}},
