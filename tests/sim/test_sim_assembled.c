@@ -1,5 +1,5 @@
 /* Counters as assembled: the accesses that may be merged, and the merged ones; loops; bounds
- * from machine code that is made up here (tests/lower/test_machine_code.c has that of ptxas). */
+ * from machine code that is made up here (tests/emit/test_machine_code.c has that of ptxas). */
 #include "ptx/flow.h"
 #include "sim/sim_assembled.h"
 #include "warp_program.h"

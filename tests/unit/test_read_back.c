@@ -18,7 +18,7 @@
 
 static const char *const passes[] = {
 #define READ_BACK(name) name,
-#include "../lower/read_back.def"
+#include "../emit/read_back.def"
 #undef READ_BACK
 };
 enum { PASSES = sizeof passes / sizeof passes[0] };

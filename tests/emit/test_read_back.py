@@ -22,7 +22,7 @@ TARGETS = ["sm_80", "sm_90"]
 SMALL = {"causal": "true", "group": 2, "r": 3, "s": 3, "stride": 1, "pad": 1, "heads": 2, "batch": 2, "groups": 3, "pages": 4,
          "scale": 0.125}
 RAGGED = 48  # any other size of a run
-DEFINITIONS = os.path.join(ROOT, "tests", "lower", "read_back.def")
+DEFINITIONS = os.path.join(ROOT, "tests", "emit", "read_back.def")
 
 
 def passes():
