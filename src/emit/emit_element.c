@@ -313,8 +313,10 @@ int emit_access_width(struct emit *m, const struct expr *e, int elements)
             start = emit_facts_of(m, index->value);
         axis -= kind != IX_ELEMENT;
         const bool moves = kind != IX_ELEMENT && axis != e->type.rank - 1;
+        const bool ends = kind == IX_SLICE && !moves && !index->inside &&
+                          (start.least < 0 || start.greatest > s->type.extent[i] - index->extent);
         while (facts_divisor(&start) % divisor * stride % divisor != 0 ||
-               (moves && stride % divisor != 0))
+               (moves && stride % divisor != 0) || (ends && s->type.extent[i] % divisor != 0))
             divisor /= 2;
         stride *= s->type.extent[i];
     }
