@@ -45,10 +45,10 @@ static void scan(struct emit *m, const struct expr *e, struct scalar *v)
     const enum dtype t = e->type.dtype;
     for (int64_t i = 0; i < l.lines && !m->failed; i++) {
         int64_t at = type_line_first(&l, i);
-        struct scalar sum = emit_neutral(e->scan_op, t);
+        struct scalar sum = emit_scan_start(e, t);
         for (int64_t k = 0; k < l.count; k++, at += l.step) {
             const struct scalar one = emit_as(m, x[at], t), before = sum;
-            sum = k == 0 ? one : emit_pair(m, e->scan_op, t, sum, one);
+            sum = k == 0 && !e->exclusive ? one : emit_pair(m, e->scan_op, t, sum, one);
             v[at] = e->exclusive ? before : sum;
         }
     }

@@ -193,8 +193,6 @@ static inline bool emit_counts(struct scalar v)
 {
     return v.dtype != DT_NONE;
 }
-/* Returns the constant that changes no element with which it is combined, not even the sign of 0. */
-struct scalar emit_idle(enum op op, enum dtype t);
 /* Combines two elements. If only one of them counts, returns it. */
 struct scalar emit_combine(struct emit *m, const struct reduction *r, struct scalar a,
                            struct scalar b);

@@ -4,20 +4,6 @@
 #include "emit/emit_fragment.h"
 #include "plan/plan_layouts.h"
 
-#include <math.h>
-
-/* For sums of floats it is -0, because -0 + x is x for every x. For min and max it is NaN, because a number and a NaN give the
- * number. */
-struct scalar emit_idle(enum op op, enum dtype t)
-{
-    struct literal v = op_neutral(op, t);
-    if (dtype_is_float(t) && op == OP_ADD)
-        v.f = -0.0;
-    if (dtype_is_float(t) && (op == OP_MIN || op == OP_MAX))
-        v.f = (double)NAN;
-    return v.is_float ? (struct scalar){thread_real(v.f), t} : emit_constant(t, v.i);
-}
-
 struct scalar emit_combine(struct emit *m, const struct reduction *r, struct scalar a,
                            struct scalar b)
 {

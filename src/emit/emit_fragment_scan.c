@@ -13,7 +13,7 @@ struct level {
 struct scan {
     struct emit *m;
     struct reduction r;
-    bool exclusive;
+    const struct expr *e;
     const struct layout *layout;
     struct scan_digits digits;
     int32_t registers;
@@ -31,7 +31,7 @@ static struct scalar combine(const struct scan *s, struct scalar a, struct scala
 /* Returns the carry of an element that has none before it. */
 static struct scalar first_of(const struct scan *s)
 {
-    return s->exclusive ? emit_neutral(s->r.op, s->r.t) : emit_idle(s->r.op, s->r.t);
+    return emit_scan_start(s->e, s->r.t);
 }
 
 static struct scalar choose(const struct scan *s, struct thread_value *p, struct scalar yes,
@@ -56,7 +56,7 @@ static struct level *new_level(struct scan *s, int spanned)
 static void leave(struct scan *s, struct level *level, int at, int32_t block, struct scalar before,
                   struct scalar with)
 {
-    if (at == 0 && !s->exclusive)
+    if (at == 0 && !s->e->exclusive)
         s->local[block] = with;
     else
         level->carry[block] = before;
@@ -118,7 +118,7 @@ static void scan_lanes(struct scan *s, int at)
             continue;
         struct thread_value *there;
         struct scalar before = {.dtype = DT_NONE}, all = lanes_inclusive(s, d, s->total[r]);
-        if (at > 0 || s->exclusive) {
+        if (at > 0 || s->e->exclusive) {
             before = lane_below(s, all, d->weight, width, &there);
             before = choose(s, there, before, first_of(s));
         }
@@ -174,7 +174,7 @@ static void hand_down(struct scan *s, struct scalar *before)
         }
     }
     for (int32_t r = 0; r < s->registers; r++) {
-        if (!s->exclusive)
+        if (!s->e->exclusive)
             before[r] = combine(s, before[r], s->local[r]);
         if (!emit_counts(before[r]))
             before[r] = first_of(s);
@@ -183,13 +183,17 @@ static void hand_down(struct scan *s, struct scalar *before)
 
 /* --- the whole --- */
 
+/* An exclusive scan begins with the neutral element. Combining it with the first element changes NaN and -0. */
 static struct scalar *elements_of(struct scan *s, const struct fragment *x)
 {
     bool masked;
     struct scalar *v = emit_inside_elements(s->m, &s->r, x, &masked);
+    const bool from_neutral = s->e->exclusive && dtype_is_float(s->r.t) && s->r.op != OP_MUL;
     for (int32_t r = 0; r < s->registers; r++)
         if (!emit_counts(v[r]))
             v[r] = emit_idle(s->r.op, s->r.t);
+        else if (from_neutral && plan_is_block(&s->digits, r, s->digits.count))
+            v[r] = combine(s, first_of(s), v[r]);
     return v;
 }
 
@@ -197,7 +201,7 @@ struct fragment emit_fragment_scan(struct emit *m, const struct expr *e,
                                    const struct layout *wanted)
 {
     const enum dtype t = e->type.dtype;
-    struct scan s = {.m = m, .exclusive = e->exclusive};
+    struct scan s = {.m = m, .e = e};
     s.r = (struct reduction){
         .op = e->scan_op, .t = t == DT_BOOL ? DT_I32 : t, .axis = e->axis, .axes = 1u << e->axis};
     s.layout = plan_scan_layout(m->layouts, &e->type, e->axis, wanted, &s.digits);

@@ -1,6 +1,7 @@
 /* Operations of the language on scalars and on groups. */
 #include "emit/emit_own.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Returns the operation of thread IR for an operation of the language. Functions have the same name in both. */
@@ -44,6 +45,23 @@ struct scalar emit_neutral(enum op op, enum dtype t)
 {
     const struct literal v = op_neutral(op, t);
     return v.is_float ? (struct scalar){thread_real(v.f), t} : emit_constant(t, v.i);
+}
+
+/* For sums of floats it is -0, because -0 + x is x for every x. For min and max it is NaN, because a number and a NaN give the
+ * number. */
+struct scalar emit_idle(enum op op, enum dtype t)
+{
+    struct literal v = op_neutral(op, t);
+    if (dtype_is_float(t) && op == OP_ADD)
+        v.f = -0.0;
+    if (dtype_is_float(t) && (op == OP_MIN || op == OP_MAX))
+        v.f = (double)NAN;
+    return v.is_float ? (struct scalar){thread_real(v.f), t} : emit_constant(t, v.i);
+}
+
+struct scalar emit_scan_start(const struct expr *scan, enum dtype t)
+{
+    return scan->exclusive ? emit_neutral(scan->scan_op, t) : emit_idle(scan->scan_op, t);
 }
 
 static enum dtype joined_type(const struct expr *e)

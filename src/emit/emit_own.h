@@ -356,6 +356,10 @@ bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_op
 struct scalar emit_pair(struct emit *m, enum op op, enum dtype t, struct scalar a, struct scalar b);
 /* Returns the neutral element of the operation: combined with x, it gives x. */
 struct scalar emit_neutral(enum op op, enum dtype t);
+/* Returns the constant that changes no element with which it is combined, not even the sign of 0. */
+struct scalar emit_idle(enum op op, enum dtype t);
+/* Returns the neutral element if the scan is exclusive, else the idle one. */
+struct scalar emit_scan_start(const struct expr *scan, enum dtype t);
 /* Emits the elementwise operation of e on scalars, one for each argument. */
 struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct scalar *args);
 struct scalar emit_lookup_of(struct emit *m, const struct expr *e, struct scalar index);

@@ -41,7 +41,7 @@ static void combine_lines(struct emit *m, const struct expr *e, const struct scr
 {
     struct scalar thread = emit_op2(m, THREAD_ADD, DT_U32, m->place.lane,
                                     emit_by(m, THREAD_MUL, m->place.warp, WARP_LANES));
-    struct scalar first = emit_neutral(e->scan_op, t);
+    struct scalar first = emit_scan_start(e, t);
     struct index_loop lines = begin(m, thread, extent[!rows], NULL);
     struct scalar line = emit_by(m, THREAD_MUL, lines.at, rows ? s->columns : 1);
     struct index_loop l = begin(m, emit_constant(DT_U32, 0), extent[rows], &first);
