@@ -182,22 +182,20 @@ static struct thread_region *open_one_thread(struct emit *m)
     return m->place.one_thread ? m->b.region : emit_open_if(m, emit_elected(m));
 }
 
-/* Returns whether threads themselves access shared memory in the expression, and not the copy engine or a product. */
-static bool touches(const struct expr *e)
+static void note_shared(void *user, struct expr **at)
 {
-    bool found = e && e->op == OP_ACCESS && e->sym->storage == ST_SHARED;
-    for (int i = 0; e && !found && i < e->count; i++)
-        found = touches(e->args[i]);
-    return found;
+    *(bool *)user |= (*at)->op == OP_ACCESS && (*at)->sym->storage == ST_SHARED;
 }
 
+/* Returns whether threads themselves access shared memory in the statement, and not the copy engine or a product. */
 static bool touches_in(const struct stmt *s)
 {
-    if (s->kind == STMT_DECL)
-        return (s->value && s->sym->storage == ST_SHARED) || touches(s->value);
-    if (s->kind == STMT_EFFECT && op_is_atomic(s->value->op))
-        return touches(s->value);
-    return s->kind == STMT_ASSIGN && !s->in_background && (touches(s->target) || touches(s->value));
+    bool found = s->kind == STMT_DECL && s->value && s->sym->storage == ST_SHARED;
+    const bool by_engine =
+        s->kind == STMT_ASYNC_COPY && (s->barrier || s->target->sym->storage == ST_VIEW);
+    if (!s->in_background && !by_engine)
+        stmt_own_expressions((struct stmt *)s, note_shared, &found);
+    return found;
 }
 
 /* Returns whether threads have used shared memory since their last barrier, after these statements. touched: the same before
