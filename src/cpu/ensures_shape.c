@@ -422,8 +422,11 @@ bool oracle_tile_reduce(struct oracle *o, const struct expr *e, struct oracle_ti
 
 /* --- scans --- */
 
-static struct number scan_start(enum op op, enum dtype t)
+/* An inclusive scan begins with its first element: of a number and a NaN, min and max give the number. */
+static struct number scan_start(enum op op, enum dtype t, bool exclusive)
 {
+    if (!exclusive && dtype_is_float(t) && (op == OP_MIN || op == OP_MAX))
+        return (struct number){.v = (double)NAN};
     switch (op) {
     case OP_MUL: return dtype_is_float(t) ? (struct number){.v = 1} : (struct number){.i = 1};
     case OP_MAX: return least_value(t);
@@ -460,7 +463,7 @@ static void scan_lanes(void *user, int64_t begin, int64_t end)
             scan_sums(&l, w->out, w->e->exclusive, w->is_root);
             continue;
         }
-        struct number so_far = scan_start(w->e->scan_op, t);
+        struct number so_far = scan_start(w->e->scan_op, t, w->e->exclusive);
         for (int64_t i = 0; i < l.n; i++) {
             struct number pair[RULE_OPERANDS] = {so_far, lane_get(&l, i)};
             if (w->e->exclusive)
