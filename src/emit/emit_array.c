@@ -106,12 +106,14 @@ static void choose(struct emit *m, const struct expr *e, struct scalar *v)
         memcpy(v, emit_elements_as(m, arm, &e->type), (size_t)count * sizeof *v);
         return;
     }
+    emit_settle(m);
     const struct choice choice = emit_choice(m, c);
     for (int i = 1; i <= 2; i++) {
         emit_choice_arm(m, &choice);
         const struct scalar *x = emit_elements_as(m, e->args[i], &e->type);
         for (int64_t k = 0; k < count; k++)
             v[k] = emit_as(m, x[k], e->type.dtype);
+        emit_settle(m);
         emit_choice_give(m, v, count);
     }
     emit_choice_end(m, &choice, (struct thread_type){.dtype = e->type.dtype, .count = 1}, v, count);
