@@ -4,12 +4,15 @@
 struct thread_region *emit_open_if(struct emit *m, struct scalar predicate)
 {
     struct thread_region *outer = m->b.region;
-    if (predicate.o.kind != THREAD_VALUE)
+    if (predicate.o.kind != THREAD_VALUE && predicate.o.integer)
         return outer;
-    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
-    vec_push(m->arena, &o->operands, predicate.o);
-    m->b.region = arena_new(m->arena, struct thread_region);
-    vec_push(m->arena, &o->regions, m->b.region);
+    struct thread_region *body = arena_new(m->arena, struct thread_region);
+    if (predicate.o.kind == THREAD_VALUE) {
+        struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
+        vec_push(m->arena, &o->operands, predicate.o);
+        vec_push(m->arena, &o->regions, body);
+    }
+    m->b.region = body;
     return outer;
 }
 

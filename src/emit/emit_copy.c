@@ -753,10 +753,7 @@ void emit_copy_async(struct emit *m, const struct stmt *s)
         const struct scalar all = emit_constant(DT_BOOL, 1);
         const struct element from = emit_access_at(m, s->value, p.at, all, NULL);
         const struct element to = emit_access_at(m, s->target, p.at, p.mine, NULL);
-        const struct scalar there = to.inside;
-        if (there.o.kind != THREAD_VALUE && !there.o.integer)
-            continue;
-        struct thread_region *outer = emit_open_if(m, there);
+        struct thread_region *outer = emit_open_if(m, to.inside);
         emit_piece_async(m, emit_shared_at(m, s->target->sym, to.index), s->value->sym, &from,
                          bytes, policy);
         m->b.region = outer;

@@ -300,8 +300,8 @@ struct thread_operand emit_base(struct emit *m, const struct sym *view);
 
 /* --- emit_control.c --- */
 
-/* Begins an `if` for the threads whose predicate is true, unless it is a constant. Returns the region around it, which the
- * caller makes m->b.region again. */
+/* Begins an `if` for the threads whose predicate is true. If it is a constant, there is no `if`: the operations that follow belong
+ * to the region around it, or if it is false, to none. Returns the region around it, which the caller makes m->b.region again. */
 struct thread_region *emit_open_if(struct emit *m, struct scalar predicate);
 /* A loop that an expression or a copy needs. */
 struct open_loop {

@@ -98,8 +98,6 @@ void emit_place_scratch(struct emit *m)
 static void store_if(struct emit *m, struct scalar predicate, enum dtype t,
                      struct thread_operand to, struct thread_operand v)
 {
-    if (predicate.o.kind != THREAD_VALUE && !predicate.o.integer)
-        return;
     struct thread_region *outer = emit_open_if(m, predicate);
     THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, to, v);
     m->b.region = outer;
