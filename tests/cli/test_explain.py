@@ -212,7 +212,7 @@ def test_svg_alone(tool, folder):
 
 def test_ptx(tool, folder):
     """The PTX of a kernel, launched by hand, is explained like the kernel."""
-    done = call([tool, "show", TILED, "--stage", "ptx", "--target", "sm_80"])
+    done = call([tool, "show", TILED, "--stage", "ptx", "--target", "sm_90"])
     with open(f"{folder}/tiled.ptx", "w") as out:
         out.write(done.out)
     n = 96
@@ -722,7 +722,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_memory, test_page, test_conflicts_as_counted, test_first_lines, test_last_wave, test_large_copy, test_names, test_intervals, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_roles, test_work_of_products, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_limits, test_constants, test_svg_alone, test_quoted_name, test_svg, test_svg_marks, test_svg_coinciding, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds, test_dot_in_role):
+    for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_limits, test_constants, test_svg_alone, test_quoted_name, test_svg, test_svg_marks, test_svg_coinciding, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds, test_dot_in_role, test_ptx, test_charts):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
