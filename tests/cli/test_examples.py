@@ -37,11 +37,14 @@ def main():
         os.symlink(os.path.join(root, "kernels"), os.path.join(folder, "kernels"))
         np.save(f"{folder}/A.npy", np.random.default_rng(1).random((33, 20), "f4"))
         np.save(f"{folder}/B.npy", np.random.default_rng(2).random((20, 17), "f4"))
+        with open(f"{folder}/app_tests", "w") as program:  # a CUDA program
+            program.write(f'#!{sys.executable}\nimport ctypes\n\nctypes.CDLL("libcuda.so.1").cuInit(0)\n')
+        os.chmod(f"{folder}/app_tests", 0o755)
         for _, line in examples(tool):
             done = subprocess.run(["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True)
             if done.returncode != 0:
                 fail(f"$ {line}\nstatus {done.returncode}\n{done.stdout}{done.stderr}")
-        left = not_ignored(folder, ["kernels", "tuned.db", "learnt"])
+        left = not_ignored(folder, ["kernels", "tuned.db", "learnt", "app_tests"])
         if left:
             fail(f"the examples write {' '.join(left)}, which .gitignore does not have")
 
