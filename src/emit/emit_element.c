@@ -172,6 +172,19 @@ struct scalar emit_start(struct emit *m, const struct index *slice)
     return emit_as(m, v, fits ? DT_I32 : DT_I64);
 }
 
+struct scalar emit_start_i32(struct emit *m, const struct index *slice)
+{
+    enum { MOST_PART = 1 << 18 }; /* elements of a part: more than a block's shared memory has */
+    const struct scalar most = emit_constant(DT_I64, INT32_MAX - MOST_PART),
+                        least = emit_constant(DT_I64, INT32_MIN + MOST_PART);
+    struct scalar start = emit_start(m, slice);
+    if (start.dtype == DT_I64) {
+        start = emit_op2(m, THREAD_MIN, DT_I64, start, most);
+        start = emit_op2(m, THREAD_MAX, DT_I64, start, least);
+    }
+    return emit_as(m, start, DT_I32);
+}
+
 bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p)
 {
     int seen = 0;

@@ -608,6 +608,8 @@ struct scalar *emit_own_elements(struct emit *m, const struct sym *s);
 struct scalar emit_extent(struct emit *m, const struct sym *s, int axis);
 /* Returns the start of a slice in a type of which its other indices are values, too: i32 or i64. */
 struct scalar emit_start(struct emit *m, const struct index *slice);
+/* Returns the start as an i32. One that is beyond all parts of shared memory and all boxes stays so. */
+struct scalar emit_start_i32(struct emit *m, const struct index *slice);
 bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p);
 /* Finds the indices of element `number` of the part. Returns whether it is inside. */
 struct scalar emit_element_of(struct emit *m, const struct part_access *p, int64_t number,

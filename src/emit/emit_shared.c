@@ -259,8 +259,9 @@ bool emit_shared_find(struct emit *m, const struct expr *e, struct shared_place 
             emit_missing(m, e->loc, "a gather from a shared tile", "read its rows one by one");
             return false;
         }
-        a->start[i] = kind == IX_ALL ? emit_constant(DT_I32, 0)
-                                     : emit_as(m, emit_scalar(m, e->index[i].value), DT_I32);
+        a->start[i] = kind == IX_ALL     ? emit_constant(DT_I32, 0)
+                      : kind == IX_SLICE ? emit_start_i32(m, &e->index[i])
+                                         : emit_as(m, emit_scalar(m, e->index[i].value), DT_I32);
         if (kind == IX_ELEMENT)
             continue;
         seen++;

@@ -330,8 +330,9 @@ static bool find_axes(struct emit *m, struct boxes *b)
             emit_missing(m, e->loc, "a gather by a tensor copy", "copy the rows one by one");
             return false;
         }
-        b->start[i] = kind == IX_ALL ? emit_constant(DT_I32, 0)
-                                     : emit_as(m, emit_scalar(m, e->index[i].value), DT_I32);
+        b->start[i] = kind == IX_ALL     ? emit_constant(DT_I32, 0)
+                      : kind == IX_SLICE ? emit_start_i32(m, &e->index[i])
+                                         : emit_as(m, emit_scalar(m, e->index[i].value), DT_I32);
         if (kind == IX_ELEMENT)
             continue;
         b->row_axis = b->column_axis;
