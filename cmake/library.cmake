@@ -45,7 +45,7 @@ set(run_sources ${library_sources})
 list(FILTER run_sources INCLUDE REGEX
     "/src/(base/(arena|dtype|loc|number|platform(_(cores|pool|threads|wasm|x86))?|real|real_trig|shown|text)|cpu/[a-z0-9_]+|\
 tile/(clean|eval|ops|overflow|print_format|size_run))[.]c$")
-list(FILTER run_sources EXCLUDE REGEX "/src/cpu/(clusters|compile|ensures|exec_roles|image_write|peaks|profile)")
+list(FILTER run_sources EXCLUDE REGEX "/src/cpu/(clusters|compile|exec_roles|image_write|peaks|profile)")
 list(REMOVE_ITEM library_sources ${run_sources} ${PROJECT_SOURCE_DIR}/src/api/cpu_calls.c)
 add_library(tilewright_objects OBJECT ${library_sources})
 add_library(tilewright_run OBJECT ${run_sources})
@@ -56,7 +56,7 @@ list(APPEND library_sources ${run_sources})
 # nearly all the time of compiling, running or simulating a kernel are compiled for speed, with -O3 for the loops that gain by it.
 include(small)
 set(small_sources ${library_sources})
-set(sim_quick "sim/sim_(atomic|memory|mma_quads|race(_(access|base|shadow))?|paths|warp|wgmma_multiply)")
+set(sim_quick "sim/(sim_(atomic|memory|mma_quads|paths|warp|wgmma_multiply)|race/sim_race(_access|_base|_shadow)?)")
 set(gpu_quick "(nvptx/nvptx_(registers|same)|ptx/ptx_pressure|thread/thread_(build|live|rematerialise))")
 foreach(quick "base/(arena|real|real_trig|text)"
         "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame(_block)?|packed_cache|row_blocks)"

@@ -15,7 +15,7 @@ import sys
 from collections import defaultdict
 
 # The folders that each folder of src/ may include, apart from itself and base. Dependency order, lowest first: base < {layout, facts} < tile < lang,
-# base < ptx < target < {sim, thread}, sim < model, thread < nvptx, {tile, layout, target} < plan < aot, {plan, nvptx} < emit, tile < cpu, base < cuda,
+# base < ptx < target < {sim, thread}, sim < model, thread < nvptx, {tile, layout, target} < plan < aot, {plan, nvptx} < emit, tile < cpu < oracle, base < cuda,
 # all < api.
 BELOW = {
     "base": set(),
@@ -33,6 +33,7 @@ BELOW = {
     "emit": {"base", "layout", "facts", "tile", "ptx", "target", "plan", "thread", "nvptx"},
     "aot": {"base", "layout", "facts", "tile", "ptx", "target", "plan"},
     "cpu": {"base", "layout", "tile"},
+    "oracle": {"base", "tile", "cpu"},
     "cuda": {"base", "ptx", "target"},
     "tune": {"base", "layout", "tile", "lang"},
     "driver": {"base", "ptx", "target", "sim"},
@@ -47,7 +48,8 @@ NOUNS = {
     "target": "copier",
     "tile": "expr stmt stmts kernel literal type sym pass op sync launch_sizes launch_derived size verifier weights parts",
     "lang": "node token",
-    "cpu": "step exec oracle routine dot",
+    "cpu": "step exec routine dot magnitude",
+    "oracle": "ensures",
     "sim": "race",
     "nvptx": "math",
     "api": "launch choice gpu host simulator tunes",

@@ -98,7 +98,7 @@ enum {
     LEAST_SAMPLES = 64,
     BATCHES = 16, /* from which samples are taken */
     LANES = 8,    /* elements of a row that are summed together */
-    RUN = 512,    /* products of a partial sum: see src/cpu/ensures.c */
+    RUN = 512,    /* products of a partial sum: see src/oracle/ensures.c */
     LOAD = 8      /* time of loading an element, in products */
 };
 static const double products_most = 1 << 26;
@@ -202,7 +202,7 @@ static void sum_matrix(struct sums *s, const struct gemm *g, const struct factor
     }
 }
 
-/* Returns the magnitude of a sum's parts: see src/cpu/ensures.c. */
+/* Returns the magnitude of a sum's parts: see src/oracle/ensures.c. */
 static double magnitude_of(const struct gemm *g, double runs, double all)
 {
     return g->k <= 64 ? all : fmax(runs, all / 8);

@@ -7,7 +7,7 @@
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_faults.h"
 #include "sim/sim_memcheck.h"
-#include "sim/sim_race.h"
+#include "sim/race/sim_race.h"
 #include "sim/sim_trace.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* Products of matrices of doubles with their magnitudes, from which the oracle's error bounds
  * are computed. */
-#include "cpu/ensures_internal.h"
+#include "cpu/magnitude.h"
 #include "cpu/routines.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_faults.h"
 #include "sim/sim_memcheck.h"
-#include "sim/sim_race.h"
+#include "sim/race/sim_race.h"
 #include "target/gpus.h"
 
 #include <string.h>

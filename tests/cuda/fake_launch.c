@@ -4,7 +4,7 @@
 #include "cuda/cuda_driver.h" /* the layout of cuLaunchKernelEx's configuration */
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_memcheck.h"
-#include "sim/sim_race.h"
+#include "sim/race/sim_race.h"
 
 #include "base/text.h"
 

@@ -2,7 +2,7 @@
 #ifndef TW_TEST_RACE_CASE_H
 #define TW_TEST_RACE_CASE_H
 
-#include "sim/sim_race.h"
+#include "sim/race/sim_race.h"
 #include "sim_feed.h"
 
 #include <setjmp.h>

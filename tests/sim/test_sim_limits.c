@@ -3,7 +3,7 @@
  * stack that alloca moves. */
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_memcheck.h"
-#include "sim/sim_race.h"
+#include "sim/race/sim_race.h"
 #include "sim_helper.h"
 
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * one, which has a vector clock for each thread, copy and product, and keeps every access of every
  * byte. Random programs of a block of four warps, mostly steered around races, run until the first
  * race or missing fence: both checks must see it at the same event. */
-#include "sim/sim_race.h"
+#include "sim/race/sim_race.h"
 #include "sim_feed.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * and keeps every access of every byte. Random programs, mostly steered around races, run until
  * the first race: both checks must see it at the same event. Unordered writes of one value are
  * not a race, but later accesses may race with any of them. */
-#include "sim/sim_race.h"
+#include "sim/race/sim_race.h"
 #include "sim_feed.h"
 
 #include <setjmp.h>

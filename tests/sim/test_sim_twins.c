@@ -7,7 +7,7 @@
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_counters.h"
 #include "sim/sim_memcheck.h"
-#include "sim/sim_race.h"
+#include "sim/race/sim_race.h"
 #include "sim_helper.h"
 
 #include <dirent.h>

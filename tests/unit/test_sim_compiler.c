@@ -10,7 +10,7 @@
 #include "sim/sim.h"
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_memcheck.h"
-#include "sim/sim_race.h"
+#include "sim/race/sim_race.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

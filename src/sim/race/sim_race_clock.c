@@ -1,6 +1,6 @@
 /* The knowledge of threads about each other, beyond a block's barriers: sorted lists of "lanes
  * of that warp, up to that time", shared among the threads that know the same. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 #include <assert.h>
 

@@ -15,7 +15,7 @@
  * before the synchronisation that puts it before the copy or product (PTX ISA, proxy-preserved
  * base causality order). So a warp keeps the times of its fences: the first one after the write has
  * to be known, too. Writes that follow reads need none. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 #include "ptx/ptx.h"
 

@@ -1,6 +1,6 @@
 /* Barriers, bar.warp.sync, mbarriers, asynchronous copies: operations that order. sim_race_value.c has
  * those that order by values in memory. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 /* --- barriers --- */
 

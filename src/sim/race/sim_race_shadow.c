@@ -1,7 +1,7 @@
 /* The parts of the shadow memory: records, lists, split words. Cells name records by
  * number. Numbers that no cell names any more are found by marking, when twice as many are in
  * use as were left the last time. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 enum { FIRST_LIMIT = 4096 };
 

@@ -4,7 +4,7 @@
 
 #include "sim/sim_blocks.h"
 #include "sim/sim_heap.h"
-#include "sim/sim_race.h"
+#include "sim/race/sim_race.h"
 
 /* --- clocks (sim_race_clock.c) --- */
 

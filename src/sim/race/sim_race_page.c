@@ -9,7 +9,7 @@
  * If the words of a page have many histories, and each is only a last write, the page keeps the writes
  * instead of cells, in half of the room. The change is made when the page is closed, or when it is opened
  * to stay open. It is undone when a word gets an access in addition to its last write. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 /* --- records of several warps ---
  *

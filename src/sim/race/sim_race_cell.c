@@ -1,5 +1,5 @@
 /* Checks one access of a warp against one cell of the shadow memory, and enters it there. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 /* The length at which a list is thinned. A list of reads is searched by the next write alone; a
  * list with writes is searched by each access, so it must be shorter. So must all if there are

@@ -11,7 +11,7 @@
 #ifndef TW_ENSURES_INTERNAL_H
 #define TW_ENSURES_INTERNAL_H
 
-#include "cpu/cpu.h"
+#include "oracle/oracle.h"
 
 /* One value: the ideal one, evaluated in double (integers and bool: in i, wrapped), and the
  * distance that a kernel's value may have from it. error 0: the value is exact; infinite: a
@@ -250,16 +250,6 @@ bool oracle_tile_reduce(struct oracle *o, const struct expr *e, struct oracle_ti
                         struct oracle_tile *out);
 bool oracle_tile_scan(struct oracle *o, const struct expr *e, struct oracle_tile *x,
                       struct oracle_tile *out);
-
-/* --- routines_magnitude.c, compiled as routines.h says --- */
-
-enum { MAGNITUDE_PANEL = 4 };
-/* Computes v[r][c] = sum of a[r][p] b[p][c] over the depth, and magnitude[r][c], the sum of
- * their absolute values, for MAGNITUDE_PANEL columns; a's rows lie lda elements apart. */
-typedef void magnitude_fn(const double *a, int64_t lda, const double *b, int64_t depth,
-                          int64_t rows, double *v, double *magnitude);
-magnitude_fn routines_magnitude_block_any, routines_magnitude_block_v3,
-    routines_magnitude_block_neon;
 
 /* --- ensures_dot.c: frees a, b and c (NULL: none) --- */
 

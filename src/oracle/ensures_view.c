@@ -1,5 +1,5 @@
 /* Finds the elements that an access of a view denotes, and loads them. */
-#include "cpu/ensures_internal.h"
+#include "oracle/ensures_internal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Checks one access of a warp against the shadow memory. An access touches a few ranges, and a
  * range's words mostly have one history. So an answer found for one word ("that write is known
  * to all of us", "that list becomes this one") is kept and compared with the next word's cell. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 /* --- ranges --- */
 

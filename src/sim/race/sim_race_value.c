@@ -7,7 +7,7 @@
  * fence. Knowledge that is released at the block's scope stays within the block. fence.sc is
  * treated as .acq_rel: the order of two such fences is an accident of the run, and relying on it
  * would hide races. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 static bool acquires(enum sim_order order)
 {

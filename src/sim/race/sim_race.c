@@ -50,7 +50,7 @@
  * whole block. fence.sc orders no more than .acq_rel. Lanes of ldmatrix and stmatrix are taken
  * to read and write all rows. The only fences of proxies that are missed are those between generic
  * writes and the async proxy (sim_race_agent.c). */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 /* --- blocks --- */
 

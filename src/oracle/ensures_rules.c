@@ -1,7 +1,7 @@
 /* Computes the effect of an op on one number and its error. See ensures.c for the model,
  * Higham's chapter 3 for the sums; the functions use the mean value theorem: |f(x + d) - f(x)|
  * <= |d| max |f'|. */
-#include "cpu/ensures_internal.h"
+#include "oracle/ensures_internal.h"
 
 #include "base/arithmetic.h"
 #include "base/real.h"

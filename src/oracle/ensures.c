@@ -43,7 +43,7 @@
  * A bound can be infinite (division by a value that may be zero, a value that may overflow on
  * the way). Such elements are not judged. If they are more than one in twenty of a statement's
  * elements, or if a statement compares no element at all, the check reports that it cannot tell. */
-#include "cpu/ensures_internal.h"
+#include "oracle/ensures_internal.h"
 
 #include "base/platform.h"
 

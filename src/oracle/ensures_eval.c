@@ -1,6 +1,6 @@
 /* Evaluates one expression of an `ensures`: leaves here, the rest by op. Operands are evaluated
  * before their op; lazy ops evaluate only the operands they need. */
-#include "cpu/ensures_internal.h"
+#include "oracle/ensures_internal.h"
 #include "tile/lookup.h"
 
 #include <math.h>

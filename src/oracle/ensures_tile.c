@@ -1,5 +1,5 @@
 /* Tiles of the oracle: memory, broadcasting, elementwise ops over threads. */
-#include "cpu/ensures_internal.h"
+#include "oracle/ensures_internal.h"
 
 #include "base/number.h"
 #include "base/platform.h"

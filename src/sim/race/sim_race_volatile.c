@@ -6,7 +6,7 @@
  *   a read that its own loop waits with: it sees the write, whenever that comes;
  *   accesses to one place after a read of it in the same thread has seen the write: coherence
  *   orders these. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 #include "ptx/ptx_choose.h"
 

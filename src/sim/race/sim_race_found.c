@@ -1,5 +1,5 @@
 /* Makes a race into a finding: both sides, an order that goes wrong, and the resulting value. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 #include "base/dtype.h"
 

@@ -4,7 +4,7 @@
  * arrays; CUDA C++ Programming Guide, distributed shared memory). A use of another block's shared
  * memory has to come after something that this block did, and before something that it does. The
  * barrier of the cluster is such an order, with .relaxed, too. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 /* Returns what has the number, of a list whose elements have `bytes` bytes; adds it if it is missing. */
 static void *find(struct sim_races *r, struct race_listed **list, uint64_t id, size_t bytes)

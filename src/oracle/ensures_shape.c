@@ -1,6 +1,6 @@
 /* Evaluates ops that move elements, reductions and scans. Each views a tile as [outer][n][inner]
  * around one axis. */
-#include "cpu/ensures_internal.h"
+#include "oracle/ensures_internal.h"
 
 #include <math.h>
 #include <string.h>

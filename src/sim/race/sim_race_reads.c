@@ -7,7 +7,7 @@
  *
  * Copies and products know what their threads knew when they issued them, and other blocks of a
  * cluster know less than the block: if these write to the shared memory, nothing is deferred. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 enum { MOST_READS = 4096 };
 

@@ -1,5 +1,5 @@
 /* Memory, time and places of the program: what all other files of the race check use. */
-#include "sim/sim_race_own.h"
+#include "sim/race/sim_race_own.h"
 
 static void count_memory(struct sim_races *r, size_t old_size, size_t size)
 {
