@@ -1,15 +1,15 @@
 # libtilewright.a and libtilewright.so are made from one set of objects. The shared library exports only names that start with tw_.
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 list(FILTER library_sources EXCLUDE REGEX "/src/(driver|runtime|blas|audit)/") # cmake/drivers.cmake
-file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
+file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines/routines_*.c)
 # products with instructions that a set does not have for all types
 foreach(type bf16 int8 int16 amx halves)
-    set(dot_${type} ${PROJECT_SOURCE_DIR}/src/cpu/dot_${type}.c)
+    set(dot_${type} ${PROJECT_SOURCE_DIR}/src/cpu/routines/dot_${type}.c)
     list(REMOVE_ITEM library_sources ${dot_${type}})
 endforeach()
 list(REMOVE_ITEM library_sources ${routine_sources})
-set(set_source ${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c)
-set(peak_source ${PROJECT_SOURCE_DIR}/src/cpu/routines_peak.c)
+set(set_source ${PROJECT_SOURCE_DIR}/src/cpu/routines/routines_set.c)
+set(peak_source ${PROJECT_SOURCE_DIR}/src/cpu/routines/routines_peak.c)
 # for WebAssembly, other files are the seam to the operating system
 file(GLOB other_platform ${PROJECT_SOURCE_DIR}/src/base/platform_wasm.c)
 if(TILEWRIGHT_WASM)
@@ -43,9 +43,9 @@ endforeach()
 # The part that runs programs of the CPU engine, without the compiler; libtilewright_cpu.a has no other (docs/build.md).
 set(run_sources ${library_sources})
 list(FILTER run_sources INCLUDE REGEX
-    "/src/(base/(arena|dtype|loc|number|platform(_(cores|pool|threads|wasm|x86))?|real|real_trig|shown|text)|cpu/[a-z0-9_]+|\
+    "/src/(base/(arena|dtype|loc|number|platform(_(cores|pool|threads|wasm|x86))?|real|real_trig|shown|text)|cpu/[a-z0-9_/]+|\
 tile/(clean|eval|ops|overflow|print_format|size_run))[.]c$")
-list(FILTER run_sources EXCLUDE REGEX "/src/cpu/(clusters|compile|exec_roles|image_write|peaks|profile)")
+list(FILTER run_sources EXCLUDE REGEX "/src/cpu/(clusters|compile/|exec/exec_roles|image_write|peaks|profile)")
 list(REMOVE_ITEM library_sources ${run_sources} ${PROJECT_SOURCE_DIR}/src/api/cpu_calls.c)
 add_library(tilewright_objects OBJECT ${library_sources})
 add_library(tilewright_run OBJECT ${run_sources})
@@ -59,7 +59,7 @@ set(small_sources ${library_sources})
 set(sim_quick "sim/(sim_(atomic|memory|mma_quads|paths|warp|wgmma_multiply)|race/sim_race(_access|_base|_shadow)?)")
 set(gpu_quick "(nvptx/nvptx_(registers|same)|ptx/ptx_pressure|thread/thread_(build|live|rematerialise))")
 foreach(quick "base/(arena|real|real_trig|text)"
-        "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame(_block)?|packed_cache|row_blocks)"
+        "cpu/(exec/exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame(_block)?|packed_cache|row_blocks)"
         "facts/facts"
         "layout/layout_banks"
         "${gpu_quick}"
@@ -71,11 +71,11 @@ set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "${small
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/ptx/ptx_table.c APPEND PROPERTY COMPILE_OPTIONS ${small_tables})
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 2 KB less; loops stay aligned
     set(quick_sources ${library_sources})
-    list(FILTER quick_sources INCLUDE REGEX "/src/(${sim_quick}|${gpu_quick}|cpu/(exec_(chain|control|row|strided|strips)|row_blocks))[.]c$")
+    list(FILTER quick_sources INCLUDE REGEX "/src/(${sim_quick}|${gpu_quick}|cpu/(exec/exec_(chain|control|row|strided|strips)|row_blocks))[.]c$")
     set_property(SOURCE ${quick_sources} APPEND PROPERTY COMPILE_OPTIONS -fno-align-functions -fno-align-jumps -fno-align-labels)
 endif()
 
-# The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine. On x86-64 they are compiled once more for AVX2,
+# The CPU engine's routines (src/cpu/routines/routines.h) are compiled once for any machine. On x86-64 they are compiled once more for AVX2,
 # FMA and F16C, and once more for AVX-512; the engine chooses when it starts. On AArch64 they are compiled once more for NEON,
 # which every processor has, so the first set only serves to compare with. The simulator's loops over lanes are compiled in the
 # same ways, except for AVX-512. All these are loops over arrays that -O2 vectorises. No code reads the exceptions that floats
@@ -113,10 +113,10 @@ endfunction()
 if(routine_sources)
     include(CheckCCompilerFlag)
     if(TILEWRIGHT_LIBFUZZER) # with checks in its blocks of registers, clang takes many minutes; the preset asan checks them
-        set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${dot_bf16} ${dot_int8} ${dot_int16} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
+        set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines/routines_dot.c ${dot_bf16} ${dot_int8} ${dot_int16} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
     endif()
     if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 11 KB less; the maximum of long rows of doubles takes a quarter longer
-        set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines_reduce.c PROPERTIES
+        set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines/routines_reduce.c PROPERTIES
             COMPILE_OPTIONS --param=max-completely-peeled-insns=60)
     endif()
     # Blocks of products: 15 KB less, at the same speed. Without these flags, gcc repeats the loads of a loop before it, and computes
@@ -155,18 +155,18 @@ if(routine_sources)
         set(loops ${routine_sources})
         list(FILTER loops EXCLUDE REGEX "routines_(dot|peak|set)")
         set_property(SOURCE ${loops} APPEND PROPERTY COMPILE_OPTIONS -fno-tree-pre -fno-thread-jumps --param=max-unroll-times=4)
-        set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_math.c APPEND PROPERTY COMPILE_OPTIONS -fno-gcse) # 2 KB less
+        set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines/routines_math.c APPEND PROPERTY COMPILE_OPTIONS -fno-gcse) # 2 KB less
         list(FILTER loops EXCLUDE REGEX "routines_memory")
         set(ordered ${loops}) # blocks of code in the order of the source: 3 KB less
         list(FILTER ordered INCLUDE REGEX "routines_(convert|elementwise|math)")
         set_property(SOURCE ${ordered} APPEND PROPERTY COMPILE_OPTIONS -fno-guess-branch-probability)
         set_property(SOURCE ${loops} APPEND PROPERTY COMPILE_OPTIONS --param=vect-epilogues-nomask=0)
-        set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/exec_dot.c ${PROJECT_SOURCE_DIR}/src/cpu/exec_pack.c
+        set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/exec/exec_dot.c ${PROJECT_SOURCE_DIR}/src/cpu/exec/exec_pack.c
             ${PROJECT_SOURCE_DIR}/src/cpu/row_blocks.c ${PROJECT_SOURCE_DIR}/src/base/text.c
             APPEND PROPERTY COMPILE_OPTIONS -fno-inline-functions -fno-tree-pre -fno-thread-jumps)
         # The loops of products and of packing are in routines, so what calls these is compiled for size: 5 KB less.
         set(callers ${run_sources})
-        list(FILTER callers INCLUDE REGEX "/src/cpu/(exec_(dot|pack|packed|value)|frame(_block)?|packed_cache)[.]c$")
+        list(FILTER callers INCLUDE REGEX "/src/cpu/(exec/exec_(dot|pack|packed|value)|frame(_block)?|packed_cache)[.]c$")
         set_property(SOURCE ${callers} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
         if(TILEWRIGHT_TAKES_STRINGOP)
             set_property(SOURCE ${callers} APPEND PROPERTY COMPILE_OPTIONS -mstringop-strategy=libcall)
@@ -176,7 +176,7 @@ if(routine_sources)
         set(first_set -Os -fno-unroll-loops)
         set_source_files_properties(${routine_sources} PROPERTIES COMPILE_OPTIONS -Oz) # the simulator takes most of the time
     endif()
-    set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${dot_bf16} ${dot_int8} ${dot_int16} ${dot_halves}
+    set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines/routines_dot.c ${dot_bf16} ${dot_int8} ${dot_int16} ${dot_halves}
         APPEND PROPERTY COMPILE_OPTIONS ${small_blocks})
     # An instruction on tiles takes 16 cycles or more, in which the code between them runs anyway: 1.2 KB less. Loops over weights of 4
     # bits are written out: 0.5 KB less.
@@ -186,7 +186,7 @@ if(routine_sources)
         add_routines(tilewright_routines_neon "${routine_sources};${sim_loop_sources}" "${fast}" -DROUTINES_NEON)
         list(APPEND have_sets TILEWRIGHT_HAVE_NEON)
         if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # blocks take all registers as they are written; in another order they spill
-            set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${dot_int8} APPEND PROPERTY
+            set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines/routines_dot.c ${dot_int8} APPEND PROPERTY
                 COMPILE_OPTIONS -fno-schedule-insns)
         endif()
         check_c_compiler_flag("-march=armv8.2-a+dotprod" TILEWRIGHT_TAKES_DOTPROD)

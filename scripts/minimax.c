@@ -1,5 +1,5 @@
 /* Computes the coefficients of the polynomials in src/nvptx/nvptx_math*.c and
- * src/cpu/routines_math.c.
+ * src/cpu/routines/routines_math.c.
  *
  *     gcc -O2 -o minimax scripts/minimax.c -lquadmath && ./minimax [NAME]
  *

@@ -2,7 +2,7 @@
 #include "api/layouts.h"
 
 #include "base/platform.h"
-#include "cpu/routines.h"
+#include "cpu/routines/routines.h"
 #include "plan/plan.h"
 #include "thread/thread.h"
 #include "tile/array_use.h"

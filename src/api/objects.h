@@ -36,7 +36,7 @@
 #include "cpu/cpu.h"
 #include "cuda/cuda.h"
 #include "lang/lang.h"
-#include "oracle/oracle.h"
+#include "oracle/ensures.h"
 #include "plan/lowered.h"
 #include "tile/launch_sizes.h"
 #include "tile/overlay.h"

@@ -1,8 +1,8 @@
 /* The CPU engine: runs Tile IR on the host, block by block over the cores.
  *
- *   compile*.c  Tile IR -> a flat program of steps over whole tiles (program.h, docs/cpu-engine.md)
- *   exec_*.c    the steps: each applies one instruction to a block's frame
- *   routines_*  array operations that steps call: plain C, one table for each family, and faster
+ *   compile/    Tile IR -> a flat program of steps over whole tiles (program.h, docs/cpu-engine.md)
+ *   exec/       the steps: each applies one instruction to a block's frame
+ *   routines/   array operations that steps call: plain C, one table for each family, and faster
  *               versions for some instruction sets (dispatch.c chooses)
  *   frame.c     a block's state: program counter, values, shared memory, copies under way. It can
  *               be suspended at a lock and resumed; no system thread belongs to it

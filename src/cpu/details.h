@@ -4,7 +4,7 @@
 
 #include "cpu/cpu.h"
 #include "cpu/packed.h"
-#include "cpu/routines.h"
+#include "cpu/routines/routines.h"
 #include "tile/launch_sizes.h"
 #include "tile/print_format.h"
 

@@ -1,6 +1,6 @@
 /* Chooses the routine set for this machine, and a set's routine for an op and a type. */
 #include "base/platform.h"
-#include "cpu/routines.h"
+#include "cpu/routines/routines.h"
 
 extern const struct routine_set routine_set_any, routine_set_neon, routine_set_bytes_neon,
     routine_set_v3, routine_set_bytes_v3, routine_set_v4, routine_set_bytes_v4, routine_set_bf16,

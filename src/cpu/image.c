@@ -2,7 +2,7 @@
 #include "cpu/image.h"
 
 #include "cpu/atomic_ops.h"
-#include "cpu/lane_product.h"
+#include "cpu/routines/lane_product.h"
 #include "cpu/strips.h"
 
 const struct image_step image_steps[] = {

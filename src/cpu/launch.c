@@ -1,7 +1,7 @@
 /* A launch: binds views to arrays, computes the grid, runs the blocks, and reports the first
  * fault. workers.c runs the blocks, except those of a cooperative kernel: these take turns on
  * one worker, and a whole round in which no block progresses is a deadlock. */
-#include "cpu/lane_product.h"
+#include "cpu/routines/lane_product.h"
 #include "cpu/profile.h"
 
 #include "base/number.h"

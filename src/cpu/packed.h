@@ -28,7 +28,7 @@
 #define TW_PACKED_H
 
 #include "cpu/cpu.h"
-#include "cpu/routines.h"
+#include "cpu/routines/routines.h"
 #include "tile/weights.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* The caches of a launch (packed.h): parts of views, packed once for all blocks that read them. */
-#include "cpu/exec_packed.h"
+#include "cpu/exec/exec_packed.h"
 
 #include "base/platform.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/platform.h"
 #include "cpu/cpu.h"
-#include "cpu/routines.h"
+#include "cpu/routines/routines.h"
 
 /* The types of multiply-adds that a set has instructions for. */
 enum cpu_peak { PEAK_F32, PEAK_F64, PEAK_BF16, PEAK_I8, PEAK_COUNT };

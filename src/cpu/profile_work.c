@@ -1,8 +1,8 @@
 /* The work of steps, for profiles: operations on floats, and bytes of global memory. It follows
  * from what a step is compiled to and from the indices that the frame holds, so no step counts by
  * itself. */
-#include "cpu/exec_access.h"
-#include "cpu/lane_product.h"
+#include "cpu/exec/exec_access.h"
+#include "cpu/routines/lane_product.h"
 #include "cpu/profile.h"
 #include "cpu/strips.h"
 

@@ -5,7 +5,7 @@
  * So there is little work between the stores of one block and the loads of the next one. That
  * matters because stores past the caches wait for memory in the processor's queue of stores:
  * until the queue has room for the stores after them, the loads after those do not begin. */
-#include "cpu/exec_access.h"
+#include "cpu/exec/exec_access.h"
 #include "cpu/profile.h"
 #include "cpu/strips.h"
 

@@ -1,7 +1,7 @@
 /* Scans over the middle axis of [outer][n][inner]. Each element waits for the one before, so
  * vectors do not help, and there is one set. */
 #include "cpu/float_order.h"
-#include "cpu/routines.h"
+#include "cpu/routines/routines.h"
 
 #define SCAN(name, T, combine)                                                                     \
     static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner,             \

@@ -1,4 +1,4 @@
-/* print()'s own functions, as PTX: they write numbers as text, as src/cpu/exec_print.c does.
+/* print()'s own functions, as PTX: they write numbers as text, as src/cpu/exec/exec_print.c does.
  *
  * A row goes to the host as one string, vprintf("%s", text), so that rows of other threads do not
  * come between its parts, and because the device's printf has no way to choose the number of

@@ -3,8 +3,8 @@
  * A sum of K products in any order, with or without fused steps, has the bound of ensures.c,
  * with K + 2 terms: the extra ones are the rounding of c, and slack for second-order terms.
  * Operands off by ea and eb add sum (|a| + ea)(|b| + eb) - |a| |b|. */
-#include "cpu/magnitude.h"
-#include "cpu/routines.h"
+#include "cpu/routines/magnitude.h"
+#include "cpu/routines/routines.h"
 #include "oracle/ensures_internal.h"
 
 #include <math.h>

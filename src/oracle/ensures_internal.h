@@ -11,7 +11,7 @@
 #ifndef TW_ENSURES_INTERNAL_H
 #define TW_ENSURES_INTERNAL_H
 
-#include "oracle/oracle.h"
+#include "oracle/ensures.h"
 
 /* One value: the ideal one, evaluated in double (integers and bool: in i, wrapped), and the
  * distance that a kernel's value may have from it. error 0: the value is exact; infinite: a

@@ -8,7 +8,7 @@
  *   running out of memory is not a crash. */
 #include "fuzz.h"
 
-#include "oracle/oracle.h"
+#include "oracle/ensures.h"
 #include "lang/lang.h"
 #include "tile/passes.h"
 

@@ -3,7 +3,7 @@
 #ifndef ENSURES_HELPER_H
 #define ENSURES_HELPER_H
 
-#include "oracle/oracle.h"
+#include "oracle/ensures.h"
 #include "lang/lang.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* The weights of 4 bits that AVX512-FP16 rounds (src/cpu/routines_dot_halves.h), on a model of its
+/* The weights of 4 bits that AVX512-FP16 rounds (src/cpu/routines/routines_dot_halves.h), on a model of its
  * instructions: each number becomes f32, and the result is rounded to f16. A product of two numbers of
  * f16 is exact in f32. Rounding a difference twice changes nothing, because f32 has more than twice as
  * many bits (Figueroa, "When is double rounding innocuous?", 1995). Any machine with AVX-512 runs it. */
@@ -6,7 +6,7 @@
 #define TW_HALVES_MODEL_H
 
 #include "base/platform.h"
-#include "cpu/routines.h"
+#include "cpu/routines/routines.h"
 
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ static __m512i model_bytes(__m512i index, __m512i table, int first, int step)
 #define LOOK_UP_UPPER(index, table) model_bytes(index, table, 1, 2)
 #define MULTIPLY_HALVES(x, y) model_halves(x, y, false)
 #define SUBTRACT_HALVES(x, y) model_halves(x, y, true)
-#include "cpu/routines_dot_halves.h"
+#include "cpu/routines/routines_dot_halves.h"
 
 static size_t few_halves_of_model(float *c, const float *a, const uint8_t *codes,
                                   const struct weight_halves *w, size_t rows, size_t columns)

@@ -1,4 +1,4 @@
-/* Products of few rows (src/cpu/exec_few.c), compared with the plain way: the same bits, with
+/* Products of few rows (src/cpu/exec/exec_few.c), compared with the plain way: the same bits, with
  * every set of routines, on one worker and on three. */
 #include "cpu_helper.h"
 

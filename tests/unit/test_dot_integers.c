@@ -1,6 +1,6 @@
 /* Products of small integers in groups of steps (dot_int8.c, dot_int16.c), and the routines that
  * bring operands into groups, compared with plain loops in every set. */
-#include "cpu/routines.h"
+#include "cpu/routines/routines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Products in tile registers (src/cpu/routines_dot_tiles.h), on a model of the registers: any machine
+/* Products in tile registers (src/cpu/routines/routines_dot_tiles.h), on a model of the registers: any machine
  * can run it. The model follows the pseudo code of Intel's Software Developer's Manual, volume 2:
  * LDTILECFG, TILELOADD, TILESTORED, TILEZERO, TDPBSSD, TDPBSUD, TDPBUSD, TDPBUUD, TDPBF16PS. The
  * results are compared with loops over the elements. */
@@ -161,7 +161,7 @@ static void model_put(uint16_t *to, size_t to_step, const float *from, size_t fr
                 bf16 ? f32_to_bf16(from[i * from_step + j]) : f32_to_f16(from[i * from_step + j]);
 }
 #define TILES_PUT model_put
-#include "cpu/routines_dot_tiles.h"
+#include "cpu/routines/routines_dot_tiles.h"
 
 /* --- problems --- */
 

@@ -2,7 +2,7 @@
  * TW_TEST_GPU in the environment they run on this machine's GPU. */
 #include "scalar_helper.h"
 
-#include "cpu/routines.h"
+#include "cpu/routines/routines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
