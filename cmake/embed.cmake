@@ -53,7 +53,7 @@ function(embed_words words name out)
     file(CONFIGURE OUTPUT ${out} CONTENT "extern const char ${name}[];\nconst char ${name}[] = {\n${bytes}\n};\n" @ONLY)
 endfunction()
 
-# Makes C arrays of texts, each with a 0 at its end, and a table of them by path from `folder` (tools/embedded_text.h).
+# Makes C arrays of texts, each with a 0 at its end, and a table of them by path from `folder` (tools/cli/embedded_text.h).
 function(embed_texts folder files name out)
     set(arrays "")
     set(rows "")
@@ -65,7 +65,7 @@ function(embed_texts folder files name out)
         string(APPEND rows "    {\"${path}\", (const char *)text_${index}},\n")
         math(EXPR index "${index} + 1")
     endforeach()
-    set(text "/* ${folder} */\n#include \"${PROJECT_SOURCE_DIR}/tools/embedded_text.h\"\n${arrays}")
+    set(text "/* ${folder} */\n#include \"${PROJECT_SOURCE_DIR}/tools/cli/embedded_text.h\"\n${arrays}")
     string(APPEND text "const struct embedded_text ${name}[] = {\n${rows}    {NULL, NULL},\n};\n")
     file(CONFIGURE OUTPUT ${out} CONTENT "${text}" @ONLY)
 endfunction()

@@ -1,7 +1,7 @@
 # The target `engine` is the command-line program for WebAssembly, with the commands that a browser can run (web/engine/engine_commands.c). It is one
 # file, web/engine.wasm in the build folder; the linker leaves out all unreachable code.
 file(GLOB engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/engine/*.c)
-list(FILTER tool_sources EXCLUDE REGEX "/tools/(app(_files|_report)?|assembler|commands|cuda_path|cuda_source|doing|progress|toolchain|(cmd_)?(bench|build|devices|fmt|lsp|new|play|tune)(_[a-z0-9_]+)?|serve|watch|folder_events|page_files|cublas(_find)?|onednn|peers(_find)?)[.]c$")
+list(FILTER tool_sources EXCLUDE REGEX "/tools/[a-z]+/(app(_files|_report)?|assembler|commands|cuda_path|cuda_source|doing|progress|toolchain|(cmd_)?(bench|build|devices|fmt|lsp|new|play|tune)(_[a-z0-9_]+)?|serve|watch|folder_events|page_files|cublas(_find)?|onednn|peers(_find)?)[.]c$")
 list(REMOVE_ITEM tool_sources ${PROJECT_BINARY_DIR}/cuda_headers.c ${PROJECT_BINARY_DIR}/template_texts.c)
 add_executable(engine ${tool_sources} ${engine_sources} ${library_objects})
 set_target_properties(engine PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/web SUFFIX .wasm)
@@ -10,8 +10,8 @@ target_link_libraries(engine PRIVATE tilewright_options)
 # In other builds the library's own names are hidden from the program. Here the linker sees both, and parse.c has a `complain`, too.
 target_compile_definitions(engine PRIVATE complain=complain_of_tool)
 target_compile_options(engine PRIVATE ${small_compile_options} ${small_optimise})
-set_source_files_properties(${PROJECT_SOURCE_DIR}/tools/learn_allowance.c PROPERTIES COMPILE_DEFINITIONS ALLOWANCE_SHARE=5)
-set_source_files_properties(${PROJECT_SOURCE_DIR}/tools/support.c PROPERTIES COMPILE_DEFINITIONS "TILEWRIGHT_DATA=\"share\";TILEWRIGHT_APP=\"app\"")
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tools/learn/learn_allowance.c PROPERTIES COMPILE_DEFINITIONS ALLOWANCE_SHARE=5)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tools/cli/support.c PROPERTIES COMPILE_DEFINITIONS "TILEWRIGHT_DATA=\"share\";TILEWRIGHT_APP=\"app\"")
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/api/import_folders.c PROPERTIES COMPILE_DEFINITIONS "TW_INSTALLED_DATA=\".\"")
 set_source_files_properties(${PROJECT_SOURCE_DIR}/web/engine/posix.c PROPERTIES COMPILE_OPTIONS -fno-builtin-memcmp)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/web/engine/no_gpu.c PROPERTIES COMPILE_OPTIONS -Wno-unused-parameter)

@@ -23,7 +23,7 @@ install(FILES ${PROJECT_BINARY_DIR}/tilewright-config.cmake
               ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake ${CMAKE_CURRENT_LIST_DIR}/tilewright-check.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
 
-# The program writes its manual page and completions itself (tools/help_forms.c).
+# The program writes its manual page and completions itself (tools/cli/help_forms.c).
 if(NOT CMAKE_CROSSCOMPILING)
     set(written ${PROJECT_BINARY_DIR}/written)
     file(MAKE_DIRECTORY ${written})

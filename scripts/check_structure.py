@@ -79,7 +79,7 @@ SHARED_NAMES = {"CMakeLists.txt", "engine.ts", "README.md", ".gitignore", ".clan
 def sources(root, *tops):
     for top in tops:
         for folder, folders, files in os.walk(os.path.join(root, top)):
-            folders[:] = sorted(f for f in folders if not f.startswith((".", "build", "__")))
+            folders[:] = sorted(f for f in folders if not f.startswith((".", "build-", "__")) and (folder != root or f != "build"))
             for name in sorted(files):
                 yield os.path.relpath(os.path.join(folder, name), root)
 

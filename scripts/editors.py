@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the highlighting of .tile files in editors/, and the words that the language server completes (tools/lsp_words.def), from the
+"""Writes the highlighting of .tile files in editors/, and the words that the language server completes (tools/lsp/lsp_words.def), from the
 compiler's own tables.
 
     editors.py            writes them
@@ -173,7 +173,7 @@ def files():
     table = words()
     return {"editors/vim/syntax/tile.vim": vim(table), "editors/vscode/syntaxes/tile.tmLanguage.json": textmate(table),
             "editors/tree-sitter-tile/words.js": grammar_words(table),
-            "editors/tree-sitter-tile/queries/highlights.scm": highlights(table), "tools/lsp_words.def": server_words(table)}
+            "editors/tree-sitter-tile/queries/highlights.scm": highlights(table), "tools/lsp/lsp_words.def": server_words(table)}
 
 
 def main():

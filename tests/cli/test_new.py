@@ -65,7 +65,7 @@ def main():
         os.mkdir(f"{folder}/sub")
         listed = result(tool, folder, 0, "new", "--list").out
         templates = re.findall(r"^(\w+) +\w.*\.$", listed, re.M)
-        expect(templates == WORDS.search(open("tools/help_forms.c").read())[1].split(), listed)
+        expect(templates == WORDS.search(open("tools/cli/help_forms.c").read())[1].split(), listed)
         for template in templates:
             test_template(tool, folder, template)
         test_refusals(tool, folder)

@@ -16,7 +16,7 @@ SOUND = {
     "src/ptx/ptx_print.c": "void ptx_print(void)\n{\n}\n",
     "src/ptx/ptx_parse.c": "void ptx_parse(void)\n{\n    ptx_print();\n}\n",
     "src/ptx/ptx_lines.c": "void ptx_lines(void)\n{\n    ptx_parse();\n}\n",
-    "tools/cmd_show.c": '#include "tilewright.h"\n',
+    "tools/show/cmd_show.c": '#include "tilewright.h"\n',
 }
 # (the file, what it holds, a part of the message)
 FAULTS = [
@@ -26,7 +26,7 @@ FAULTS = [
     ("src/base/text.c", '#include "ptx/ptx_print.c"\n', "src/base/text.c:1: base must not include ptx/ptx_print.c: ptx is not below it"),
     ("src/ptx/ptx_print.c", '#include "text.h"\n', "src/ptx/ptx_print.c:1: text.h is not written from src/"),
     ("src/ptx/ptx_print.c", '#include "tilewright.h"\n', "src/ptx/ptx_print.c:1: only src/api includes public headers"),
-    ("tools/cmd_show.c", '#include "base/text.h"\n', "tools/cmd_show.c:1: tools include the public headers alone, not base/text.h"),
+    ("tools/show/cmd_show.c", '#include "base/text.h"\n', "tools/show/cmd_show.c:1: tools include the public headers alone, not base/text.h"),
     ("src/sim/text.c", "", "text.c is the name of several files: src/base/text.c, src/sim/text.c"),
     ("src/ptx/ptx_lines.c", "void write_lines(void)\n{\n}\n", "src/ptx/ptx_lines.c:1: write_lines has no prefix of ptx"),
     ("src/ptx/ptx_lines.c", "static double f(void)\n{\n    return strtod(s, e);\n}\n", "src/ptx/ptx_lines.c:3: strtod follows the host program's locale"),

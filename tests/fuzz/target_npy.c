@@ -1,7 +1,7 @@
 /* A .npy file: an array that is read is written, and reads back the same. */
 #include "fuzz_target.h"
 
-#include "../../tools/npy.h"
+#include "../../tools/cli/npy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -37,7 +37,7 @@ def call_on(folder, text, command, status):
     return result
 
 
-# The places where tools/cuda_source.c looks for the compilers.
+# The places where tools/cli/cuda_source.c looks for the compilers.
 CUDA_COMPILERS = {"nvcc": ["nvcc", "/usr/local/cuda/bin/nvcc"], "clang": ["clang", *[f"clang-{n}" for n in range(20, 13, -1)]]}
 
 

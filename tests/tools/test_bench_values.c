@@ -1,6 +1,6 @@
 /* Checks of products in `bench`: samples against plain sums, and wrong elements that they find. */
-#include "bench_values.h"
-#include "tool.h"
+#include "bench/bench_values.h"
+#include "cli/tool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
-/* The commands of the program in a browser, in place of tools/commands.c. The other commands
+/* The commands of the program in a browser, in place of tools/cli/commands.c. The other commands
  * measure this machine, start other programs or keep files; a reader who asks for one gets a
  * message. */
-#include "commands.h"
-#include "watch.h"
+#include "cli/commands.h"
+#include "cli/watch.h"
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
-/* Replaces tools/watch.c: the files of a call in a browser do not change. */
+/* Replaces tools/cli/watch.c: the files of a call in a browser do not change. */
 int watch(int (*run)(const struct command *c, const struct options *given), const struct command *c,
           const struct options *given)
 {

@@ -1,7 +1,7 @@
-/* Replaces tools/doing.c and tools/progress.c: a command reports its progress to the page
+/* Replaces tools/cli/doing.c and tools/cli/progress.c: a command reports its progress to the page
  * instead of drawing it on a terminal. */
-#include "doing.h"
-#include "progress.h"
+#include "cli/doing.h"
+#include "cli/progress.h"
 
 #include <stdarg.h>
 #include <stddef.h>

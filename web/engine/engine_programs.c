@@ -1,9 +1,9 @@
-/* Replaces tools/toolchain.c, cuda_source.c and assembler.c, which start other programs: a
+/* Replaces tools/cli/toolchain.c, cuda_source.c and assembler.c, which start other programs: a
  * browser has no compiler of CUDA C and no assembler. */
-#include "app.h"
-#include "assembler.h"
-#include "cuda_source.h"
-#include "toolchain.h"
+#include "app/app.h"
+#include "cli/assembler.h"
+#include "cli/cuda_source.h"
+#include "cli/toolchain.h"
 
 #include <stdlib.h>
 
@@ -49,7 +49,7 @@ bool folder_write(const char *folder, const char *name, const void *data, size_t
     return false;
 }
 
-/* Replace tools/app.c: a browser starts no programs. */
+/* Replace tools/app/app.c: a browser starts no programs. */
 bool is_app(const struct options *given)
 {
     (void)given;
