@@ -112,7 +112,7 @@ struct driver {
     struct sim *sim;               /* the machine (driver_machine.c), */
     struct sim_report *report;     /* its report, */
     struct sim_observer *memcheck; /* and its check of memory; NULL: nothing is checked */
-    /* What lower files call: driver_graph_run, because a task may be a graph, whose nodes have tasks;
+    /* Calls of lower files: driver_graph_run, because a task may be a graph, whose nodes have tasks;
      * driver_is_suppressed, if a file of findings to let pass was read. */
     int (*run_graph)(struct driver_graph *g, struct driver_stream *s);
     bool (*is_suppressed)(const char *kind, const struct driver_place *place, const char *kernel,
@@ -437,7 +437,7 @@ void driver_report_launch(const struct sim_report *report, const struct sim_find
                           const struct driver_launched *l);
 /* Warns that `unwatched` blocks of a launch were not watched. */
 void driver_report_sampled(const struct driver_launched *l, int64_t unwatched);
-/* Reports that a launch ended for a reason that is no finding of the checks. */
+/* Reports that a launch ended for a reason that is not a finding of the checks. */
 void driver_report_end(const char *kind, const char *message, const struct driver_launched *l);
 /* Called when the program opens the driver. */
 void driver_report_begin(void);

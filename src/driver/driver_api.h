@@ -92,7 +92,7 @@ enum driver_launch_id {
     DRIVER_LAUNCH_COMPLETION_EVENT = 12,
     DRIVER_LAUNCH_UPDATABLE = 13
 };
-enum { DRIVER_STREAM_ATTRIBUTES = 4 }; /* besides the priority */
+enum { DRIVER_STREAM_ATTRIBUTES = 4 }; /* without the priority */
 struct driver_launch_config {
     unsigned grid[3], block[3], shared;
     void *stream;

@@ -1,4 +1,4 @@
-/* Nodes that branch: their bodies are graphs, which run if, while or when a condition says so (CUDA
+/* Nodes that branch: their bodies are graphs, which run if or while a condition holds (CUDA
  * Programming Guide, "Conditional Graph Nodes").
  *
  * A condition is a variable in the memory of the device, and its handle is the address. So

@@ -234,7 +234,7 @@ int cuGraphInstantiateWithFlags(void **ready, void *graph, uint64_t flags)
     return flags & UPLOAD ? DRIVER_INVALID_VALUE : instantiate(ready, graph, flags);
 }
 
-/* Instantiates a graph, and uploads it if the flags say so. */
+/* Instantiates a graph, and uploads it if the flags ask for that. */
 static int instantiate_in(void **ready, void *graph, const struct driver_instantiate *p)
 {
     void *made;

@@ -78,7 +78,7 @@ void driver_order_host_all(void);
 /* --- work --- */
 
 /* The ways in which a piece of work accesses a byte. Accesses that are atomic for the whole device
- * are no race with each other. */
+ * do not race with each other. */
 enum driver_touch {
     DRIVER_READS = 1,
     DRIVER_WRITES = 2,

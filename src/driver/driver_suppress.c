@@ -47,7 +47,7 @@ static bool is_of_launches(const char *word, size_t length)
     return false;
 }
 
-/* Returns a message about a line whose first word is no kind, with all kinds. */
+/* Returns a message about a line whose first word is not a kind, with all kinds. */
 static const char *unknown_kind(struct arena *a, const char *file, int line, const char *word,
                                 size_t length)
 {

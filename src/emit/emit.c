@@ -302,7 +302,7 @@ static bool is_right(struct arena *a, const struct thread_function *f, struct di
 #endif
 }
 
-/* Returns the kernel of a module. Its name differs from that of the program if PTX does not allow the latter. */
+/* Returns the kernel of a module. PTX may not allow its name of the program; then it has another one. */
 static struct ptx_function *entry_of(const struct ptx_module *m)
 {
     for (size_t i = 0; i < m->items.count; i++) {

@@ -1,4 +1,4 @@
-/* Register tiles of index arithmetic: integers computed from coordinates and scalars. Where such a tile is wanted in another
+/* Register tiles of index arithmetic: integers computed from coordinates and scalars. If such a tile is wanted in another
  * layout than its own, it is computed again, since that takes fewer instructions than an exchange (Briggs, Cooper, Torczon,
  * "Rematerialization", 1992). */
 #include "emit/emit_fragment.h"

@@ -270,7 +270,7 @@ static bool narrow(const struct layout *l, const struct part *p, enum dtype t, i
     return follow && (bytes == 4 || bytes == 8 || bytes == 16);
 }
 
-/* A way, apart from the place where its part begins, so that many parts share it. */
+/* A way without the place where its part begins. Parts share it. */
 struct known_way {
     struct layout regs, memory;
     enum dtype dtype;

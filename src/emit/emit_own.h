@@ -108,7 +108,7 @@ struct position {
     struct scalar number;  /* of the thread in its block, u32; if tiles have layouts of the plan */
     struct scalar replica; /* u32 */
     struct thread_value *elected; /* bool: the role's one thread */
-    /* Whether threads may have used shared memory since their last barrier; in a kernel without roles: shared tiles. */
+    /* True if threads may have used shared memory since their last barrier; in a kernel without roles: shared tiles. */
     bool touched;
     bool one_thread;
 };

@@ -45,7 +45,7 @@ static void flush(struct printer *p)
     text_init(&p->pending, p->m->arena);
 }
 
-/* Adds a constant that is no float. */
+/* Adds a constant that is an integer or a bool. */
 static void add_constant(struct printer *p, struct scalar v)
 {
     const long long wrapped = (long long)dtype_wrap(v.dtype, v.o.integer);

@@ -116,7 +116,7 @@ bool emit_shared_part(struct emit *m, const struct expr *e, struct shared_part *
 /* --- loads and stores --- */
 
 /* The row of an element of the part; in_row finds the place of the element. Its column is a number that depends on the lane,
- * plus a constant; `piece` is the piece of 16 bytes in which the former lies. */
+ * plus a constant; `piece` is the piece of 16 bytes of the lane's part. */
 struct at {
     const struct shared_part *part;
     struct scalar row_start; /* place of the row's first element in the first panel */

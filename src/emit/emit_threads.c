@@ -1,4 +1,4 @@
-/* Thread-level kernels: their scalars and statements. What no thread does for itself, the block does together: by copies, or, if
+/* Thread-level kernels: their scalars and statements. The block does the rest together: by copies, or, if
  * threads exchange elements for it, in layouts of the plan, as tile-level kernels do. */
 #include "emit/emit_fragment.h"
 #include "plan/plan_limits.h"

@@ -146,7 +146,7 @@ struct scalar emit_select(struct emit *m, struct scalar condition, struct scalar
     if (condition.o.kind != THREAD_VALUE)
         return condition.o.integer ? yes : no;
     if (yes.dtype == DT_BOOL && (yes.o.kind != THREAD_VALUE || no.o.kind != THREAD_VALUE)) {
-        yes = emit_op2(m, THREAD_AND, DT_BOOL, condition, yes); /* a constant is no predicate */
+        yes = emit_op2(m, THREAD_AND, DT_BOOL, condition, yes); /* a constant has no register */
         no = emit_op2(m, THREAD_AND, DT_BOOL, emit_not(m, condition), no);
         return emit_op2(m, THREAD_OR, DT_BOOL, yes, no);
     }

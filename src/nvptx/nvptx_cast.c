@@ -145,7 +145,7 @@ static struct ptx_operand float_to_float(struct nvptx_scalars *out, enum dtype t
                      PTX_TYPES((uint16_t)nvptx_type_of(to), (uint16_t)nvptx_type_of(from)), &x, 1);
 }
 
-/* --- formats of matrix units, by way of f32 --- */
+/* --- formats of matrix units, through f32 --- */
 
 static enum ptx_mod two_bytes(enum dtype t)
 {

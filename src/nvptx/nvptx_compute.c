@@ -134,7 +134,7 @@ static struct ptx_operand *halves_of_bytes(struct nvptx *n, const struct thread_
     return half;
 }
 
-/* Returns elements as scalars of type *from. A group of e4m3 or e5m2 becomes f16, and *from says so. */
+/* Returns elements as scalars of type *from. A group of e4m3 or e5m2 becomes f16, as *from then is. */
 static struct ptx_operand *source(struct nvptx *n, const struct thread_operand *o, enum dtype *from,
                                   uint16_t count)
 {
@@ -184,7 +184,7 @@ static void convert(struct nvptx *n, const struct thread_operation *op)
     }
     nvptx_registers_of(n, v); /* made before those that nvptx_set_result releases */
     struct ptx_operand *e = source(n, o, &from, count);
-    if (count > 1 && is_byte_float(to)) /* by way of f32 */
+    if (count > 1 && is_byte_float(to)) /* through f32 */
         for (uint16_t i = 0; i < count && from != DT_F32; i++)
             e[i] = nvptx_cast(&n->scalars, DT_F32, from, e[i]);
     if (count > 1 && (is_byte_float(to) || (is_half(to) && from == DT_F32))) {

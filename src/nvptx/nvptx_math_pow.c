@@ -128,7 +128,7 @@ static struct pair log_of(struct nvptx_scalars *out, const struct pow_format *p,
  * infinite, or 2^x.high overflows, the sum may be NaN; 2^x.high is then the result. */
 static struct ptx_operand power_of_pair(struct nvptx_scalars *out, enum ptx_mod t, struct pair x)
 {
-    if (t == MOD_F64) { /* far out `low` is no number, and does not matter */
+    if (t == MOD_F64) { /* far out `low` is NaN, and does not matter */
         struct ptx_operand size = math_abs(out, t, x.high);
         struct ptx_operand near = NEW(out, MOD_PRED, "setp.lt.f64", size, ptx_f64(1000));
         return math_exp_of_sum_f64(out, x.high, nvptx_select(out, t, near, x.low, ptx_f64(0)));
@@ -144,7 +144,7 @@ static struct ptx_operand power_of_pair(struct nvptx_scalars *out, enum ptx_mod 
     return nvptx_select(out, t, NEW(out, MOD_PRED, "setp.num.f32", r, r), r, y);
 }
 
-/* |x|^y, right but for an x of 1 and a NaN. */
+/* |x|^y, right except for an x of 1 and a NaN. */
 static struct ptx_operand magnitude_of_power(struct nvptx_scalars *out, const struct pow_format *p,
                                              struct ptx_operand a, struct ptx_operand y)
 {

@@ -152,7 +152,7 @@ static struct product product_of(struct nvptx_scalars *out, struct ptx_operand w
     return (struct product){NEW(out, MOD_B64, "madc.hi.u64", m, w[1], high), low};
 }
 
-/* The fraction as a sign and 64 bits behind its leading zeros, times pi/2: rounded once. An f64
+/* The fraction as a sign and 64 bits after its leading zeros, times pi/2: rounded once. An f64
  * comes no closer to a multiple of pi/2 than 2^-62 (Muller, table 11.1). */
 static void huge_f64(struct nvptx_scalars *out, struct ptx_operand x, const struct math_angle *to)
 {

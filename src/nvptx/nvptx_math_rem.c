@@ -1,7 +1,7 @@
 /* fmod: the exact remainder of floats, with the sign of the dividend.
  *
  * The quotient of the magnitudes, truncated, is right or one too large, and the remainder is
- * representable: one division and one fma. Where the quotient has more bits than a float, the
+ * representable: one division and one fma. If the quotient has more bits than a float, the
  * mantissas are divided as integers, some bits at a time, which is branched around.
  */
 #include "nvptx/nvptx_math.h"

@@ -29,7 +29,7 @@ struct ptx_operand nvptx_element_address(struct nvptx *n, const struct thread_op
 
 struct finding {
     struct nvptx *n;
-    uint32_t *uses; /* by number: uses of the value that are no addresses */
+    uint32_t *uses; /* by number: uses of the value that are not addresses */
     bool *
         sums; /* by number: the value is a sum with a product, of which one instruction makes an address */
 };
@@ -42,7 +42,7 @@ static bool is_own_sum(const struct finding *g, const struct thread_value *v)
     return g->sums[v->number] && g->uses[v->number] == 1;
 }
 
-/* Returns the operand to whose address the rest of the sum is added; NO_ADDEND: it is added to that of element 0. Of two
+/* Returns the operand to whose address the rest of the sum is added; NO_ADDEND: it is added to that of element 0. With two
  * values, it is the one that becomes a sum of bytes without another instruction. */
 static int addend(const struct finding *g, const struct thread_operation *op)
 {

@@ -4,14 +4,14 @@
  * come between its parts, and because the device's printf has no way to choose the number of
  * digits.
  *
- * Each takes the generic address to write to, and gives the address behind what it wrote, where it
+ * Each takes the generic address to write to, and gives the address after the text, where it
  * leaves a 0.
  *
  * $print_float: the fewest digits that read back as the same value of a type of `mantissa` bits, of
  * which the least exponent is `least`. v * 10^scale is rounded to an integer r, and r / 10^scale to
- * the type; powers up to 10^22 are exact, so the quotient is what strtod would give. What is not
- * exact is the product of an f64: its 17th digit may be another one that reads back as well, and
- * beyond 1e±22 it has 15 digits.
+ * the type; powers up to 10^22 are exact, so the quotient is what strtod would give. The product of
+ * an f64 is not exact: its 17th digit may be another one that reads back as well, and beyond 1e±22
+ * it has 15 digits.
  */
 #include "nvptx/nvptx_print.h"
 

@@ -15,7 +15,7 @@ const struct copier *copier_at(int index)
     return index >= 0 && index < count ? &copiers[index] : NULL;
 }
 
-/* Reads the number at the end of the text: ".16". Returns -1 if that is no number. */
+/* Reads the number at the end of the text: ".16". Returns -1 if that is not a number. */
 static int read_number(const char *text)
 {
     enum { MOST = 10000 };

@@ -14,7 +14,7 @@ struct combining {
     size_t next; /* of these */
 };
 
-/* Where an access is: in a shared array, or, without an object, at an address. */
+/* The place of an access: in a shared array, or, without an object, at an address. */
 struct place {
     const struct thread_object *object;
     const struct thread_value *value; /* the index, or the address */

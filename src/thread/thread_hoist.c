@@ -60,7 +60,7 @@ static uint32_t depth_of_operands(const struct hoisting *h, const struct thread_
     return depth;
 }
 
-/* A loop: the place before it. `outer`: the loop whose region it is in, if that is no region of an `if`. */
+/* A loop: the place before it. `outer`: the loop whose region it is in, if that is not a region of an `if`. */
 struct loop_place {
     struct thread_region *before;
     const struct thread_turn *turn; /* there */

@@ -10,7 +10,7 @@ struct lifting {
     bool *inside; /* by number of a value: it is defined in the branch and stays there */
 };
 
-/* Returns whether a branch is short: its first arm has few operations besides those on integers, and its second arm, if any,
+/* Returns whether a branch is short: its first arm has few operations on other types than integers, and its second arm, if any,
  * only yields values. */
 static bool is_short(const struct thread_operation *op)
 {

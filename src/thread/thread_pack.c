@@ -321,7 +321,7 @@ static bool add_lanes(struct packing *g, const struct thread_operation *join,
     return true;
 }
 
-/* Returns whether a join had better be an operation on groups. l: its scalars */
+/* Returns whether an operation on groups is better than a join. l: its scalars */
 static bool is_better(struct packing *g, const struct thread_operation *join, struct lanes *l)
 {
     const struct thread_value *v = join->results.data[0];

@@ -508,7 +508,7 @@ static struct frame *frame_before(const struct reaching *g, struct frame *f, con
     return f;
 }
 
-/* Returns whether a branch has few operations besides those on integers, which are most likely of addresses. */
+/* Returns whether a branch has few operations on other types than integers, which are most likely of addresses. */
 static bool is_brief(const struct thread_operation *op)
 {
     enum { MOST_OPERATIONS = 12 };

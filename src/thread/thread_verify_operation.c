@@ -355,7 +355,7 @@ static void check_copy(struct checks *c, const struct thread_operation *op)
         thread_verify_refuse(c, &op->operands.data[4], "one copy has 4, 8 or 16 bytes");
 }
 
-/* Returns whether one instruction adds so many elements in global memory. */
+/* Returns whether one instruction adds the vector's elements in global memory. */
 static bool adds_vector(const struct thread_operation *op)
 {
     const enum dtype t = op->types[0];
