@@ -57,7 +57,7 @@ list(APPEND library_sources ${run_sources})
 include(small)
 set(small_sources ${library_sources})
 set(sim_quick "sim/(sim_(atomic|memory|mma_quads|paths|warp|wgmma_multiply)|race/sim_race(_access|_base|_shadow)?)")
-set(gpu_quick "(nvptx/nvptx_(registers|same)|ptx/ptx_pressure|thread/thread_(build|live|rematerialise))")
+set(gpu_quick "(nvptx/nvptx_(registers|same)|ptx/ptx_pressure|thread/thread_(build|live))")
 foreach(quick "base/(arena|real|real_trig|text)"
         "cpu/(exec/exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame(_block)?|packed_cache|row_blocks)"
         "facts/facts"
@@ -69,9 +69,9 @@ foreach(quick "base/(arena|real|real_trig|text)"
 endforeach()
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "${small_optimise}")
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/ptx/ptx_table.c APPEND PROPERTY COMPILE_OPTIONS ${small_tables})
-if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 2 KB less; loops stay aligned
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 4 KB less; loops stay aligned
     set(quick_sources ${library_sources})
-    list(FILTER quick_sources INCLUDE REGEX "/src/(${sim_quick}|${gpu_quick}|cpu/(exec/exec_(chain|control|row|strided|strips)|row_blocks))[.]c$")
+    list(FILTER quick_sources INCLUDE REGEX "/src/(${sim_quick}|${gpu_quick}|facts/facts|layout/layout_banks|tile/size_run|base/arena|base/real|base/real_trig|base/text|cpu/(exec/exec_(chain|control|row|strided|strips)|row_blocks))[.]c$")
     set_property(SOURCE ${quick_sources} APPEND PROPERTY COMPILE_OPTIONS -fno-align-functions -fno-align-jumps -fno-align-labels)
 endif()
 
