@@ -5,8 +5,8 @@
 
 Errors: an include against the order of the folders; in tools/, an include of ours other than the public headers and tools/ itself; two files of one
 name (test data aside); files of a room that call each other in a circle; a name for other files without a prefix of its folder; numbers read or printed
-in the host program's locale; a search for words in messages; files of src/ and tools/ of more than 800 lines. Warnings: other files of more than 1000
-lines, functions of more than 75.
+in the host program's locale; a search for words in messages; a pass that docs/structure.md does not list, or in another order; files of src/ and
+tools/ of more than 800 lines. Warnings: other files of more than 1000 lines, functions of more than 75.
 """
 import os
 import re
@@ -253,6 +253,23 @@ def check_messages(root, errors):
                               "decide by its status, its tw_code or a field")
 
 
+# A table of passes; the lists of passes in docs/structure.md: the sentence or the brackets that begin with these words.
+PASSES = [
+    ("src/tile/passes.c", re.compile(r'^    \{\w+, "(\w+)", pass_\w+', re.M), re.compile(r"`tile/passes\.h`: (.*?)\.(?=\s)", re.S)),
+    ("src/plan/plan_passes.c", re.compile(r'^    \{"(\w+)", plan_\w+', re.M), re.compile(r"write their decisions into the program\s+\((.*?)\)", re.S)),
+]
+
+
+def check_passes(root, errors):
+    page = os.path.join("docs", "structure.md")
+    for table, row, words in PASSES:
+        names = row.findall(open(os.path.join(root, table)).read())
+        place = words.search(open(os.path.join(root, page)).read())
+        listed = re.findall(r"`(\w+)`", place.group(1)) if place else []
+        if listed != names or not names:
+            errors.append(f"{page} lists the passes {', '.join(listed) or '(none)'}; {table} has {', '.join(names) or '(none)'}")
+
+
 def check_sizes(root, errors, warnings):
     for path in sources(root, "src", "include", "tools", "tests", "bench", "web/engine"):
         if not path.endswith((".c", ".h")):
@@ -282,6 +299,7 @@ def main():
     check_circles(root, errors)
     check_locale(root, errors)
     check_messages(root, errors)
+    check_passes(root, errors)
     check_sizes(root, errors, warnings)
     for text in warnings:
         print(f"warning: {text}")
