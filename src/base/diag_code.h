@@ -3,7 +3,7 @@
 #ifndef TW_DIAG_CODE_H
 #define TW_DIAG_CODE_H
 
-/* The codes from RACE on are those of SIM_FOUND_LIST, in its order. */
+/* The codes from RACE on are those of SIM_FINDINGS, in its order. */
 #define DIAG_CODES(X)                                                                              \
     X(OTHER)                                                                                       \
     X(SYNTAX)                                                                                      \
