@@ -57,9 +57,14 @@ list(APPEND library_sources ${run_sources})
 include(small)
 set(small_sources ${library_sources})
 set(sim_quick "sim/(sim_(atomic|memory|mma_quads|paths|warp|wgmma_multiply)|race/sim_race(_access|_base|_shadow)?)")
+set(cpu_quick "${cpu_quick}")
 set(gpu_quick "(nvptx/nvptx_(registers|same)|ptx/ptx_pressure|thread/thread_(build|live))")
+if(TILEWRIGHT_WASM) # the page loads it over a network: 4 KB less
+    set(cpu_quick "cpu/exec/exec_(dot|pack|packed)")
+    set(gpu_quick "facts/facts")
+endif()
 foreach(quick "base/(arena|real|real_trig|text)"
-        "cpu/(exec/exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame(_block)?|packed_cache|row_blocks)"
+        "${cpu_quick}"
         "facts/facts"
         "layout/layout_banks"
         "${gpu_quick}"
