@@ -434,6 +434,8 @@ static enum meeting threads_meet_once(struct sync_check *k, int a, int b, bool c
             met = block_meets_threads(k, y, x);
         vec_push(k->arena, &k->pair_results, met);
         vec_push(k->arena, &k->pair_places, *out);
+        if (k->pair_places.count * sizeof *out > k->store_limit)
+            k->gave_up = "too many pairs of accesses";
     }
     *out = k->pair_places.data[number];
     return k->pair_results.data[number];

@@ -146,6 +146,25 @@ static void verdict_and_reason(void **state)
     program_free(&p);
 }
 
+/* Without a barrier, each round's accesses are compared with all earlier ones: the memory for that has a limit, too. */
+static void rings_without_a_barrier(void **state)
+{
+    (void)state;
+    enum { MOST_BYTES = 512 << 20 };
+    struct program p;
+    struct pass_context c = pass_of(
+        &p,
+        "kernel f(i32 k, f32 *c) grid(8) threads(64)\n{\nglobal f32 C[k] = c;\n"
+        "shared f32 s[3][64], t[4][64];\ni32 x = thread.x;\n"
+        "for (i32 p = 0, a = block.x % 3, b = 0; p < k; p++, a = (a + 1) % 3, b = (b + 1) % 4) {\n"
+        "s[a][x] = C[p];\nt[b][x] = s[(a + 2) % 3][x];\n}\nC[x] = t[0][x];\n}\n",
+        NULL);
+    assert_int_equal(c.sync, SYNC_UNDECIDED);
+    assert_string_equal(c.sync_undecided, "too many pairs of accesses");
+    assert_in_range(p.kernel->arena->used, 0, MOST_BYTES);
+    program_free(&p);
+}
+
 static void undecided_programs_are_remembered(void **state)
 {
     (void)state;
@@ -218,6 +237,7 @@ int main(void)
         cmocka_unit_test(much_to_go_through),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(verdict_and_reason),
+        cmocka_unit_test(rings_without_a_barrier),
         cmocka_unit_test(undecided_programs_are_remembered),
         cmocka_unit_test(second_tries_share_steps),
     };
