@@ -14,18 +14,20 @@ import subprocess
 import sys
 from collections import defaultdict
 
-# The folders that each folder of src/ may include, apart from itself and base. Dependency order, lowest first: base < {layout, facts} < tile < lang,
-# base < ptx < target < {sim, thread}, sim < model, thread < nvptx, {tile, layout, target} < plan < aot, {plan, nvptx} < emit, tile < cpu < oracle, base < cuda,
-# all < api.
+# The folders that each folder of src/ may include, apart from itself and base. Dependency order, lowest first: base < {layout, facts} < tile <
+# {synccheck, lang}, base < ptx < sass, ptx < target < {sim, thread}, sass < sim < model, thread < nvptx, {tile, layout, target} < plan < aot, {plan,
+# nvptx} < emit, tile < cpu < oracle, base < cuda, all < api.
 BELOW = {
     "base": set(),
     "layout": {"base"},
     "facts": {"base"},
     "tile": {"base", "layout", "facts"},
+    "synccheck": {"base", "tile"},
     "lang": {"base", "layout", "tile"},
     "ptx": {"base"},
+    "sass": {"base", "ptx"},
     "target": {"base", "ptx"},
-    "sim": {"base", "ptx", "target"},
+    "sim": {"base", "ptx", "sass", "target"},
     "thread": {"base", "facts", "ptx", "target"},
     "nvptx": {"base", "ptx", "target", "thread"},
     "model": {"base", "ptx", "sim", "target"},
@@ -35,7 +37,7 @@ BELOW = {
     "cpu": {"base", "layout", "tile"},
     "oracle": {"base", "tile", "cpu"},
     "cuda": {"base", "ptx", "target"},
-    "tune": {"base", "layout", "tile", "lang"},
+    "store": {"base", "layout", "tile", "lang"},
     "driver": {"base", "ptx", "target", "sim"},
     "runtime": {"driver"},
     "blas": {"base", "driver"},
@@ -46,8 +48,10 @@ BELOW = {
 NOUNS = {
     "base": "allocator vec diagnostic bf16 e4m3 e5m2 f16 f32 f64 json text number shown",
     "target": "copier",
-    "tile": "expr stmt stmts kernel literal type sym pass op sync launch_sizes launch_derived size verifier weights parts",
+    "tile": "expr stmt stmts kernel literal type sym pass op launch_sizes launch_derived size verifier weights parts",
+    "synccheck": "sync",
     "lang": "node token",
+    "store": "tune",
     "cpu": "step exec routine dot magnitude",
     "oracle": "ensures",
     "sim": "race",
@@ -255,7 +259,7 @@ def check_messages(root, errors):
 
 # A table of passes; the lists of passes in docs/structure.md: the sentence or the brackets that begin with these words.
 PASSES = [
-    ("src/tile/passes.c", re.compile(r'^    \{\w+, "(\w+)", pass_\w+', re.M), re.compile(r"`tile/passes\.h`: (.*?)\.(?=\s)", re.S)),
+    ("src/api/pass_order.c", re.compile(r'^    \{\w+, "(\w+)", \w+', re.M), re.compile(r"`api/pass_order\.c`: (.*?)\.(?=\s)", re.S)),
     ("src/plan/plan_passes.c", re.compile(r'^    \{"(\w+)", plan_\w+', re.M), re.compile(r"write their decisions into the program\s+\((.*?)\)", re.S)),
 ]
 

@@ -1,5 +1,7 @@
 /* A choice of tuned values, types and statics: its checked kernel, and the passes over it. */
 #include "api/objects.h"
+#include "synccheck/synccheck.h"
+#include "api/pass_order.h"
 #include "plan/plan.h"
 #include "tile/probe.h"
 
@@ -178,15 +180,15 @@ tw_status choice_passes_kept(const tw_kernel *k, struct kernel *ir, const struct
                                     .despite_races = c->despite_races};
     int errors = passes->diag->errors;
     if (c->probe) {
-        if (!passes_run(passes, "variance"))
+        if (!pass_order_run(passes, "variance"))
             return TW_BAD_PROGRAM;
         probe_add(ir, c->probe, passes->diag);
     }
     if (passes->diag->errors > errors)
         return TW_BAD_ARGUMENT;
-    if (passes_run(passes, last))
+    if (pass_order_run(passes, last))
         return is_planned(k, last) ? plan_to(k, ir, c, last) : TW_OK;
-    return passes->refused_by == pass_synccheck ? TW_UNSYNCHRONISED : TW_BAD_PROGRAM;
+    return passes->refused_by == synccheck_pass ? TW_UNSYNCHRONISED : TW_BAD_PROGRAM;
 }
 
 tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,

@@ -26,7 +26,7 @@
 #include "tile/block_work.h"
 #include "tile/launch_sizes.h"
 #include "tilewright_family.h"
-#include "tune/predict.h"
+#include "store/predict.h"
 
 /* A file of kernels, and the kernels of it that are members. */
 struct family_file {

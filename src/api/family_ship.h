@@ -3,7 +3,7 @@
 #define TW_FAMILY_SHIP_H
 
 #include "api/family.h"
-#include "tune/ship.h"
+#include "store/ship.h"
 
 /* A choice of variants, under the family's lock with its view made. */
 struct family_ship {

@@ -3,6 +3,7 @@
  * but is estimated to take more registers than a thread has would spill: it is named only if
  * nothing else fits. */
 #include "api/objects.h"
+#include "api/pass_order.h"
 #include "emit/emit.h"
 
 enum { COMBINATIONS_TRIED = 256, COMBINATIONS_SEEN = 1 << 20, SHOWN = 3 };
@@ -75,7 +76,7 @@ static bool compiles(const struct fit *f, struct lowered *out)
         struct pass_context passes = {
             .kernel = ir, .diag = &quiet, .facts = &facts, .sm = k->device->ptx.number};
         struct lowered_options options = {.target = k->device};
-        compiled = ir && passes_run(&passes, NULL) && emit_kernel(a, ir, &options, &quiet, out);
+        compiled = ir && pass_order_run(&passes, NULL) && emit_kernel(a, ir, &options, &quiet, out);
     }
     arena_free(a); /* the numbers in `out` stay */
     return compiled;

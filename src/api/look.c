@@ -1,5 +1,7 @@
 /* Looks inside: the checks of one variant, the program after a pass, the devices. */
 #include "api/layouts.h"
+#include "synccheck/synccheck.h"
+#include "api/pass_order.h"
 
 #include "base/platform.h"
 #include "cpu/routines/routines.h"
@@ -471,7 +473,7 @@ int look_lines_before(const tw_launch *l)
 
 static tw_status unknown_pass(tw_context *ctx, const char *name)
 {
-    int count = pass_count + plan_pass_count;
+    int count = pass_order_count + plan_pass_count;
     const char **names = arena_array(&ctx->scratch, const char *, count + 1);
     names[0] = "check";
     for (int i = 0; i < count; i++)
@@ -630,18 +632,18 @@ static const struct plan_pass *plan_pass_at(int index)
 
 const char *tw_pass_name(int index)
 {
-    const struct plan_pass *planned = plan_pass_at(index - pass_count);
+    const struct plan_pass *planned = plan_pass_at(index - pass_order_count);
     if (planned)
         return planned->name;
-    return index >= 0 && index < pass_count ? pass_list[index].name : NULL;
+    return index >= 0 && index < pass_order_count ? pass_order_list[index].name : NULL;
 }
 
 const char *tw_pass_summary(int index)
 {
-    const struct plan_pass *planned = plan_pass_at(index - pass_count);
+    const struct plan_pass *planned = plan_pass_at(index - pass_order_count);
     if (planned)
         return planned->summary;
-    return index >= 0 && index < pass_count ? pass_list[index].summary : NULL;
+    return index >= 0 && index < pass_order_count ? pass_order_list[index].summary : NULL;
 }
 
 /* --- devices --- */

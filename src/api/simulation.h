@@ -4,7 +4,7 @@
 #define TW_SIMULATION_H
 
 #include "api/objects.h"
-#include "ptx/sass.h"
+#include "sass/sass.h"
 #include "sim/sim.h"
 #include "sim/sim_report.h"
 

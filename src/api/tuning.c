@@ -3,8 +3,8 @@
 #include "emit/emit.h"
 
 #include "model/occupancy.h"
-#include "tune/model.h"
-#include "tune/ship.h"
+#include "store/model.h"
+#include "store/ship.h"
 
 #include <inttypes.h>
 #include <string.h>

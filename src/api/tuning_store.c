@@ -3,8 +3,8 @@
 #include "base/number.h"
 #include "base/platform.h"
 
-#include "tune/store.h"
-#include "tune/model.h"
+#include "store/store.h"
+#include "store/model.h"
 
 #include <errno.h>
 #include <stdlib.h>

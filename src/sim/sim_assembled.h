@@ -9,7 +9,7 @@
 #ifndef TW_SIM_ASSEMBLED_H
 #define TW_SIM_ASSEMBLED_H
 
-#include "ptx/sass.h"
+#include "sass/sass.h"
 #include "sim/sim_counters.h"
 
 /* Counters that depend on how the accesses are assembled. */

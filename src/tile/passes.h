@@ -1,4 +1,4 @@
-/* Passes over Tile IR, in the order in which pass_list runs them. Each pass is a file and a
+/* Passes over Tile IR, in the order in which pass_order_list (api/pass_order.c) runs them. Each pass is a file and a
  * function; the comment above the function is its contract. Each may add diagnostics; after a
  * pass that reported errors, the kernel is unfit for the next pass. */
 #ifndef TW_PASSES_H
@@ -50,7 +50,7 @@ struct pass_context {
     int32_t shared_most; /* bytes of shared memory that a block has on any GPU; 0: not known */
     bool despite_races; /* skips the synchronisation check, so that the simulator can show a race */
     void (*refused_by)(
-        struct pass_context *c); /* the pass that reported errors; set by passes_run */
+        struct pass_context *c); /* the pass that reported errors; set by pass_order_run */
     enum sync_verdict sync;      /* set by synccheck */
     /* The reason of SYNC_UNDECIDED, else NULL. It lives as long as sync_memory; without a
      * sync_memory, as long as the kernel. */
@@ -82,10 +82,6 @@ void pass_contract(struct pass_context *c);
  * folding makes an operand of a sum gets a cast to its own type. */
 void pass_fold(struct pass_context *c);
 
-/* synccheck.c: runs the static synchronisation check (docs/language.md, "Synchronisation").
- * requires: variance; after folding it decides more. keeps: the kernel as it is. diagnoses:
- * races on shared tiles, copies not waited for. sets: sync, sync_undecided. */
-void pass_synccheck(struct pass_context *c);
 /* blockcheck.c, run by the same pass: warns of stores to views by which several blocks certainly
  * write the same elements, with values that differ. At tile level. */
 void blockcheck_kernel(struct pass_context *c);
@@ -179,24 +175,5 @@ void pass_products(struct pass_context *c);
 void pass_fences(struct pass_context *c);
 /* Returns true if tensor copies access views that threads store to. fences.c */
 bool kernel_copies_stores(struct kernel *k);
-
-enum pass_kernels { EVERY_KERNEL, WITHOUT_ROLES };
-
-struct pass {
-    enum pass_kernels kernels; /* of others it keeps everything as it is: it does not run */
-    const char *name;          /* as in `show --after NAME` */
-    void (*run)(struct pass_context *c);
-    const char *summary;
-};
-extern const struct pass pass_list[];
-extern const int pass_count;
-
-/* Runs the passes in order up to and including `last` (NULL: all). Stops after a pass that
- * reported errors. Debug builds verify the kernel after each pass. Returns false on errors. */
-bool passes_run(struct pass_context *c, const char *last);
-
-/* Returns synccheck's verdict, for callers that need more than diagnostics (the oracle of the
- * tests). */
-enum sync_verdict synccheck_kernel(struct pass_context *c, const char **why_undecided);
 
 #endif

@@ -17,10 +17,10 @@ SOUND = {
     "src/ptx/ptx_parse.c": "void ptx_parse(void)\n{\n    ptx_print();\n}\n",
     "src/ptx/ptx_lines.c": "void ptx_lines(void)\n{\n    ptx_parse();\n}\n",
     "tools/show/cmd_show.c": '#include "tilewright.h"\n',
-    "src/tile/passes.c": 'static const struct pass pass_list[] = {\n    {EVERY_KERNEL, "fold", pass_fold, ""},\n'
+    "src/api/pass_order.c": 'static const struct pass pass_order_list[] = {\n    {EVERY_KERNEL, "fold", pass_fold, ""},\n'
                          '    {WITHOUT_ROLES, "rows", pass_rows,\n     ""},\n};\n',
     "src/plan/plan_passes.c": 'static const struct plan_pass plan_pass_list[] = {\n    {"units", plan_units, "", false},\n};\n',
-    "docs/structure.md": "3. `tile/passes.h`: `fold`,\n   `rows`. Each is a file.\n5. They write their decisions into the program\n   (`units`: the units).\n",
+    "docs/structure.md": "3. `api/pass_order.c`: `fold`,\n   `rows`. Each is a file.\n5. They write their decisions into the program\n   (`units`: the units).\n",
 }
 # (the file, what it holds, a part of the message)
 FAULTS = [
@@ -37,12 +37,12 @@ FAULTS = [
     ("src/ptx/ptx_lines.c", 'static void f(void)\n{\n    snprintf(s, 9, "%g", x);\n}\n', "src/ptx/ptx_lines.c:3: snprintf has the decimal point"),
     ("src/ptx/ptx_lines.c", 'static bool f(void)\n{\n    return strstr(messages, "race");\n}\n', "ptx_lines.c:3: strstr(messages, …) looks for words"),
     ("docs/structure.md", SOUND["docs/structure.md"].replace("`fold`,\n   ", ""),
-     "docs/structure.md lists the passes rows; src/tile/passes.c has fold, rows"),
-    ("docs/structure.md", SOUND["docs/structure.md"].replace("`fold`,\n   `rows`", "`rows`, `fold`"), "lists the passes rows, fold; src/tile/passes.c"),
+     "docs/structure.md lists the passes rows; src/api/pass_order.c has fold, rows"),
+    ("docs/structure.md", SOUND["docs/structure.md"].replace("`fold`,\n   `rows`", "`rows`, `fold`"), "lists the passes rows, fold; src/api/pass_order.c"),
     ("docs/structure.md", SOUND["docs/structure.md"].replace("units", "copiers"), "lists the passes copiers; src/plan/plan_passes.c has units"),
     ("src/plan/plan_passes.c", SOUND["src/plan/plan_passes.c"].replace("};", '    {"copiers", plan_copiers, "", true},\n};'),
      "lists the passes units; src/plan/plan_passes.c has units, copiers"),
-    ("docs/structure.md", "3. `tile/passes.h` has all.\n", "lists the passes (none); src/tile/passes.c has fold, rows"),
+    ("docs/structure.md", "3. `api/pass_order.c` has all.\n", "lists the passes (none); src/api/pass_order.c has fold, rows"),
     ("src/ptx/ptx_lines.c", "\n" * 800, "src/ptx/ptx_lines.c: 801 lines; the most are 800"),
     ("src/ptx/ptx_lines.c", "static void f(void)\n{\n" + "    g();\n" * 80 + "}\n", "warning: src/ptx/ptx_lines.c:1: a function of 80 lines"),
 ]

@@ -2,7 +2,7 @@
  * each of its types, assembled for sm_80 and sm_90, line by line of the PTX; every form of load and
  * store, for every target. The reader of machine code against a disassembler where one is here.
  * Needs ptxas; without it nothing is assembled, which is said. */
-#include "ptx/sass.h"
+#include "sass/sass.h"
 #include "sim/sim_assembled.h"
 #include "tilewright.h"
 #include "tilewright_look.h"

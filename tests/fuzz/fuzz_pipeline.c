@@ -11,6 +11,7 @@
 #include "oracle/ensures.h"
 #include "lang/lang.h"
 #include "tile/passes.h"
+#include "api/pass_order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -464,7 +465,7 @@ static enum reached run_kernel(struct fuzz_case *c, struct kernel *k, struct ker
     struct diag d;
     diag_init(&d, c->arena);
     struct pass_context context = {.kernel = again, .diag = &d, .facts = NULL};
-    if (!passes_run(&context, NULL))
+    if (!pass_order_run(&context, NULL))
         finding_messages("the passes refuse the printed kernel", c->arena, &d,
                          printed(c->arena, k));
     if (launch(c->arena, again, args, c->memory, &second) && !same_outcome(&first, &second))
@@ -494,9 +495,9 @@ static enum reached one_kernel(struct fuzz_case *c, int index)
     struct launch_facts facts = {args->scalars, args->known, args->divisor};
     struct pass_context context = {.kernel = k, .diag = c->diag, .facts = &facts};
     errors = c->diag->errors;
-    bool passed = passes_run(&context, NULL);
+    bool passed = pass_order_run(&context, NULL);
     if (passed != (c->diag->errors == errors))
-        finding_messages("passes_run and its messages disagree", c->arena, c->diag, lk->name);
+        finding_messages("pass_order_run and its messages disagree", c->arena, c->diag, lk->name);
     if (!passed)
         return CHECKED;
     must_verify(c->arena, k, "after the passes");

@@ -12,6 +12,7 @@
 #include "base/platform.h"
 #include "lang/lang.h"
 #include "tile/passes.h"
+#include "synccheck/synccheck.h"
 
 #include <ctype.h>
 #include <stdio.h>

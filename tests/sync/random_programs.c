@@ -11,6 +11,7 @@
 
 #include "lang/lang.h"
 #include "tile/passes.h"
+#include "synccheck/synccheck.h"
 
 #include <stdio.h>
 #include <stdlib.h>

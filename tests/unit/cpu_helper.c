@@ -3,6 +3,7 @@
 #include "cpu/image.h"
 #include "lang/lang.h"
 #include "tile/passes.h"
+#include "api/pass_order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,10 +72,10 @@ static bool wanted_pass(enum passes which, const char *name)
 static void run_passes(struct cpu_run *r, enum passes which, const struct launch_facts *facts)
 {
     struct pass_context c = {.kernel = r->kernel, .diag = &r->diag, .facts = facts};
-    for (int i = 0; i < pass_count; i++) {
-        if (!wanted_pass(which, pass_list[i].name))
+    for (int i = 0; i < pass_order_count; i++) {
+        if (!wanted_pass(which, pass_order_list[i].name))
             continue;
-        pass_list[i].run(&c);
+        pass_order_list[i].run(&c);
         refuse_errors(r);
     }
     r->joined_count = c.joined_count;

@@ -1,4 +1,5 @@
 #include "pass_helper.h"
+#include "api/pass_order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +70,7 @@ bool program_passes(struct program *p, const char *last)
 {
     struct launch_facts facts = facts_of(p);
     struct pass_context c = {.kernel = p->kernel, .diag = &p->diag, .facts = &facts, .sm = p->sm};
-    return passes_run(&c, last);
+    return pass_order_run(&c, last);
 }
 
 bool program_pass(struct program *p, const char *name)
@@ -77,9 +78,9 @@ bool program_pass(struct program *p, const char *name)
     struct launch_facts facts = facts_of(p);
     struct pass_context c = {.kernel = p->kernel, .diag = &p->diag, .facts = &facts, .sm = p->sm};
     int errors = p->diag.errors;
-    for (int i = 0; i < pass_count; i++)
-        if (strcmp(pass_list[i].name, name) == 0)
-            pass_list[i].run(&c);
+    for (int i = 0; i < pass_order_count; i++)
+        if (strcmp(pass_order_list[i].name, name) == 0)
+            pass_order_list[i].run(&c);
     const char *problem = kernel_verify(&p->arena, p->kernel);
     if (problem && p->diag.errors == errors)
         fail_msg("after %s: %s", name, problem);

@@ -3,6 +3,7 @@
 #define SYNCCHECK_HELPER_H
 
 #include "pass_helper.h"
+#include "synccheck/synccheck.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,7 @@
 #include "cpu/cpu.h"
 #include "lang/lang.h"
 #include "tile/passes.h"
+#include "api/pass_order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,13 +90,13 @@ static void variant_choose(struct variant *v, int index, int round, const struct
     refuse(v, what);
     struct launch_facts facts = {.values = values, .known = known};
     struct pass_context c = {.kernel = v->kernel, .diag = &v->diag, .facts = &facts, .sm = sm};
-    for (int i = 0; i < pass_count; i++) {
-        pass_list[i].run(&c);
+    for (int i = 0; i < pass_order_count; i++) {
+        pass_order_list[i].run(&c);
         refuse(v, what);
         const char *problem = kernel_verify(&v->arena, v->kernel);
         if (problem)
-            fail_msg("%s: after %s: %s", what, pass_list[i].name, problem);
-        if (strcmp(pass_list[i].name, "pipeline") == 0) {
+            fail_msg("%s: after %s: %s", what, pass_order_list[i].name, problem);
+        if (strcmp(pass_order_list[i].name, "pipeline") == 0) {
             struct text t;
             text_init(&t, &v->arena);
             kernel_print(&t, v->kernel);

@@ -1,5 +1,6 @@
 /* The plan of a kernel for a GPU: layouts of register and shared tiles, before code is emitted. */
 #include "plan/plan_layouts_own.h"
+#include "api/pass_order.h"
 
 #include "lang/lang.h"
 #include "plan/plan.h"
@@ -110,7 +111,7 @@ static struct kernel *checked(struct planned *p)
     struct kernel *k = lang_check(&p->arena, &p->diag, p->module, p->index, &choice);
     struct launch_facts facts = {.divisor = divisor};
     struct pass_context c = {.kernel = k, .diag = &p->diag, .facts = &facts};
-    return k && passes_run(&c, NULL) ? k : NULL;
+    return k && pass_order_run(&c, NULL) ? k : NULL;
 }
 
 static void plan_checked(struct planned *p, struct kernel *k)

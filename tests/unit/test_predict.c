@@ -1,5 +1,5 @@
 /* The choice among measured variants: properties that hold whatever the formula weighs. */
-#include "tune/predict.h"
+#include "store/predict.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

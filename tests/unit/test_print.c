@@ -1,5 +1,6 @@
 /* The printer: printed kernels compile to the same kernel again, after every pass. */
 #include "pass_helper.h"
+#include "api/pass_order.h"
 
 #include "base/platform.h"
 
@@ -337,10 +338,10 @@ static void round_trips(const char *name, const char *text, int64_t statics, int
         if (!program_check(&p, kernel))
             fail_msg("%s:\n%s", name, program_messages(&p));
         expect_round_trip(&p, name, "check");
-        for (int i = 0; i < pass_count; i++) {
-            if (!program_pass(&p, pass_list[i].name))
-                fail_msg("%s after %s:\n%s", name, pass_list[i].name, program_messages(&p));
-            expect_round_trip(&p, name, pass_list[i].name);
+        for (int i = 0; i < pass_order_count; i++) {
+            if (!program_pass(&p, pass_order_list[i].name))
+                fail_msg("%s after %s:\n%s", name, pass_order_list[i].name, program_messages(&p));
+            expect_round_trip(&p, name, pass_order_list[i].name);
         }
     }
     program_free(&p);

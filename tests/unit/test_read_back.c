@@ -1,6 +1,8 @@
 /* Random kernels, printed after a pass and compiled again: the PTX and the values are the same, and so is
  * the verdict of the static check. test_read_back.py does this with the kernels that ship. */
 #include "cpu_helper.h"
+#include "synccheck/synccheck.h"
+#include "api/pass_order.h"
 #include "emit_program.h"
 #include "plan/plan.h"
 #include "random_products.h"
@@ -49,8 +51,8 @@ static void compile(struct compiled *c, const char *text, const char *target)
 static bool run_to(struct program *p, const char *pass, const struct target *target)
 {
     struct plan_context plan = {.kernel = p->kernel, .target = target, .diag = &p->diag};
-    for (int i = 0; i < pass_count; i++)
-        if (strcmp(pass_list[i].name, pass) == 0)
+    for (int i = 0; i < pass_order_count; i++)
+        if (strcmp(pass_order_list[i].name, pass) == 0)
             return program_passes(p, pass);
     return program_passes(p, NULL) && plan_run(&plan, pass);
 }

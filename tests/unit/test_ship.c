@@ -1,6 +1,6 @@
 /* The variants that a build ships, and their order at sizes, as properties. */
 #include "base/octaves.h"
-#include "tune/ship.h"
+#include "store/ship.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* The cost of the static synchronisation check: large kernels, memory that runs out, and results
  * that are kept for later launches. */
 #include "synccheck_helper.h"
+#include "synccheck/synccheck.h"
 
 #include <stdlib.h>
 
@@ -82,7 +83,7 @@ static bool check_with(struct failing *f, struct arena *a, jmp_buf *out_of_memor
         c.kernel = lang_check(a, &d, module, 0, &choice);
     if (c.kernel) {
         pass_variance(&c);
-        pass_synccheck(&c);
+        synccheck_pass(&c);
         assert_int_equal(c.sync, SYNC_RACE);
     }
     struct text messages;
@@ -124,7 +125,7 @@ static struct pass_context pass_of(struct program *p, const char *text, struct s
     program_open(p, text);
     assert_true(program_check(p, 0) && program_passes(p, "variance"));
     struct pass_context c = {.kernel = p->kernel, .diag = &p->diag, .sync_memory = memory};
-    pass_synccheck(&c);
+    synccheck_pass(&c);
     return c;
 }
 

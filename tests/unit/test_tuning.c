@@ -4,7 +4,7 @@
 #include "arena_helper.h"
 
 #include "model/occupancy.h"
-#include "tune/model.h"
+#include "store/model.h"
 #include "tilewright_tuning.h"
 
 #include <stdio.h>

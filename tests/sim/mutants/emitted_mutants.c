@@ -15,6 +15,8 @@
  * (`ragged`, `aligned` or `both`; `ptx-` or `source-` before the mutation.) It is also a failure
  * if an entry's mutants were all caught, or if it has no mutant any more. */
 #include "ptx_mutants.h"
+#include "synccheck/synccheck.h"
+#include "api/pass_order.h"
 #include "source_mutants.h"
 
 #include "api/objects.h"
@@ -456,9 +458,9 @@ static tw_status lower_it(void *call)
         .values = choice->values, .known = known, .divisor = choice->divisor};
     struct pass_context passes = {
         .kernel = ir, .diag = d, .facts = &facts, .sm = c->kernel->device->ptx.number};
-    for (int i = 0; i < pass_count && !d->errors; i++)
-        if (pass_list[i].run != pass_synccheck)
-            pass_list[i].run(&passes);
+    for (int i = 0; i < pass_order_count && !d->errors; i++)
+        if (pass_order_list[i].run != synccheck_pass)
+            pass_order_list[i].run(&passes);
     if (!d->errors)
         c->out = choice_lower(c->arena, c->kernel, ir, choice, known);
     return c->out ? TW_OK : TW_BAD_PROGRAM;
