@@ -55,28 +55,31 @@ list(APPEND library_sources ${run_sources})
 # The shared library has a limit of size (tests/cli/test_library.py). So most files are compiled for size. The files that use
 # nearly all the time of compiling, running or simulating a kernel are compiled for speed, with -O3 for the loops that gain by it.
 include(small)
-set(small_sources ${library_sources})
-set(sim_quick "sim/(sim_(atomic|memory|mma_quads|paths|warp|wgmma_multiply)|race/sim_race(_access|_base|_shadow)?)")
-set(cpu_quick "${cpu_quick}")
-set(gpu_quick "(nvptx/nvptx_(registers|same)|ptx/ptx_pressure|thread/thread_(build|live))")
-if(TILEWRIGHT_WASM) # the page loads it over a network: 4 KB less
-    set(cpu_quick "cpu/exec/exec_(dot|pack|packed)")
-    set(gpu_quick "facts/facts")
+set(quick_files "base/(arena|real|real_trig|text)"
+    "cpu/exec/exec_(dot|pack|packed)"
+    "facts/facts"
+    "layout/layout_banks"
+    "sim/(sim_(atomic|memory|mma_quads|paths|warp|wgmma_multiply)|race/sim_race(_access|_base|_shadow)?)"
+    "tile/size_run")
+if(NOT TILEWRIGHT_WASM) # the page loads the engine over a network: 4 KB less
+    list(APPEND quick_files "cpu/(exec/exec_(chain|control|row|strided|strips|value)|frame(_block)?|packed_cache|row_blocks)"
+        "nvptx/nvptx_(registers|same)" "ptx/ptx_pressure" "thread/thread_(build|live)")
 endif()
-foreach(quick "base/(arena|real|real_trig|text)"
-        "${cpu_quick}"
-        "facts/facts"
-        "layout/layout_banks"
-        "${gpu_quick}"
-        "${sim_quick}"
-        "tile/size_run")
-    list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
+set(quick_sources "")
+foreach(files ${quick_files})
+    set(found ${library_sources})
+    list(FILTER found INCLUDE REGEX "/src/${files}[.]c$")
+    if(NOT found)
+        message(FATAL_ERROR "cmake/library.cmake: no file is src/${files}.c")
+    endif()
+    list(APPEND quick_sources ${found})
 endforeach()
+set(small_sources ${library_sources})
+list(REMOVE_ITEM small_sources ${quick_sources})
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "${small_optimise}")
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/ptx/ptx_table.c APPEND PROPERTY COMPILE_OPTIONS ${small_tables})
-if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 4 KB less; loops stay aligned
-    set(quick_sources ${library_sources})
-    list(FILTER quick_sources INCLUDE REGEX "/src/(${sim_quick}|${gpu_quick}|facts/facts|layout/layout_banks|tile/size_run|base/arena|base/real|base/real_trig|base/text|cpu/(exec/exec_(chain|control|row|strided|strips)|row_blocks))[.]c$")
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 4 KB less; loops stay aligned. Those that call routines for products have flags of their own below
+    list(FILTER quick_sources EXCLUDE REGEX "/src/cpu/(exec/exec_(dot|pack|packed|value)|frame(_block)?|packed_cache)[.]c$")
     set_property(SOURCE ${quick_sources} APPEND PROPERTY COMPILE_OPTIONS -fno-align-functions -fno-align-jumps -fno-align-labels)
 endif()
 
