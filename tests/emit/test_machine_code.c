@@ -283,6 +283,9 @@ static const struct {
     {"matmul/split_parts.tile", TW_F32, "repeated more"},
     {"matmul/split_parts.tile", TW_F16, "repeated more"},
     {"matmul/split_parts.tile", TW_BF16, "repeated more"},
+    /* ptxas takes 128 of 142 registers, so that a block more fits, and keeps 8 bytes in memory */
+    {"recipes/rms_norm_matmul.tile", TW_F16, "added by the assembler"},
+    {"recipes/rms_norm_matmul.tile", TW_BF16, "added by the assembler"},
     {"matmul/ragged.tile", TW_F16, "left out"},
     {"matmul/ragged.tile", TW_BF16, "left out"},
     {"matmul/read_ahead.tile", TW_F16, "left out"},
