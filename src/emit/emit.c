@@ -14,7 +14,7 @@ static bool shared_fits(struct emit *m)
 {
     const struct target *t = m->options->target;
     m->out->shared_bytes = m->shared_bytes;
-    if (m->layouts)
+    if (m->by_threads)
         return plan_limits_of_shared(m->layouts);
     if (m->shared_bytes <= t->shared_bytes)
         return true;
@@ -31,6 +31,22 @@ static bool shared_fits(struct emit *m)
 }
 
 /* --- roles --- */
+
+/* Makes the layouts of a role's tiles. */
+static struct layouts *layouts_of_role(struct emit *m, int warps)
+{
+    struct layouts *l = arena_new(m->arena, struct layouts);
+    *l = (struct layouts){.arena = m->arena,
+                          .kernel = m->kernel,
+                          .target = m->options->target,
+                          .diag = m->diag,
+                          .out = m->out,
+                          .warps = warps,
+                          .threads = warps * WARP_LANES,
+                          .facts = m->facts};
+    plan_make_role(l);
+    return l;
+}
 
 /* Finds where the thread is in a role. */
 static void enter_place(struct emit *m, int first, int warps, int replicas)
@@ -49,9 +65,12 @@ static void enter_place(struct emit *m, int first, int warps, int replicas)
         m->place.group = emit_constant(DT_U32, 0);
     struct scalar thread =
         emit_op2(m, THREAD_OR, DT_U32, emit_by(m, THREAD_SHL, m->place.warp, 5), m->place.lane);
+    m->place.number = thread;
     m->place.elected =
         THREAD_ADD_OP(&m->b, THREAD_EQ, DT_U32, DT_NONE, thread.o, thread_integer(0));
+    m->layouts = layouts_of_role(m, warps);
     m->begun = 1;
+    emit_open_room(m);
 }
 
 static void emit_role(struct emit *m, const struct stmt *s, struct thread_operation *roles)
@@ -59,6 +78,8 @@ static void emit_role(struct emit *m, const struct stmt *s, struct thread_operat
     enum { BARRIERS = 16 };
     const struct role *role = s->role;
     const struct position outer_place = m->place;
+    const struct room outer_room = m->room;
+    struct layouts *outer_layouts = m->layouts;
     struct thread_region *outer = m->b.region, *r = arena_new(m->arena, struct thread_region);
     r->first_warp = (uint32_t)role->first;
     r->warps = (uint32_t)(role->warps * role->replicas);
@@ -86,8 +107,11 @@ static void emit_role(struct emit *m, const struct stmt *s, struct thread_operat
     m->ended = false;
     emit_list(m, s->body);
     m->ended = false;
+    emit_close_room(m);
     m->b.region = outer;
     m->place = outer_place;
+    m->room = outer_room;
+    m->layouts = outer_layouts;
 }
 
 static void emit_roles(struct emit *m, const struct stmt *first)
@@ -209,6 +233,11 @@ static void emit_body(struct emit *m)
     }
     prefetch_maps(m, once);
     m->b.region = body;
+    if (m->by_threads)
+        m->shared_bytes = m->room.bytes;
+    else
+        emit_close_room(m);
+    emit_mark_overlays(m);
 }
 
 /* Plans the layouts of a kernel without roles, and checks what it needs of the target. facts: as long as the kernel stays the
@@ -274,7 +303,6 @@ static struct thread_function *make_function(struct emit *m)
     if (!m->failed)
         emit_body(m);
     emit_note_last_values(m);
-    emit_place_scratch(m);
     if (!m->failed)
         shared_fits(m);
     for (size_t i = 0; i < m->function_parameters.count; i++)

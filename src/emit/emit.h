@@ -13,9 +13,6 @@
  *   emit_operation.c  operations of the language on scalars and groups
  *   emit_place.c    register tiles: which elements each thread has, other forms
  *   emit_tile.c     register tiles: expressions, elementwise operations
- *   emit_reduce.c   register tiles: reductions
- *   emit_scan.c     register tiles: scans
- *   emit_shape.c    register tiles: operations that move elements between threads
  *   emit_scratch.c  shared memory through which threads exchange elements
  *   emit_dot.c      products that the program waits for
  *   emit_shared.c   shared tiles: the place of each element, loads and stores
@@ -31,7 +28,7 @@
  *   emit_claim.c    kernels without roles: claims that the simulator checks
  *   emit_print.c    kernels without roles: print()
  *   emit_note.c     notes for `show`, traces and explanations
- *   emit_fragment*.c  kernels without roles: register tiles in the layouts of plan/plan_layouts.h
+ *   emit_fragment*.c  register tiles in the layouts of plan/plan_layouts.h; in kernels with roles: exchanges of elements
  *
  * In a kernel with roles, register tiles have the layout of the sums of products of warpgroups: each group of four warps has a
  * part of the rows, 64 at a time, as wgmma places them (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"). Other

@@ -49,11 +49,11 @@ static bool find_side(struct emit *m, const struct expr *factor, struct side *ou
 }
 
 /* Copies the factor to scratch if it is a tile. Both factors are computed before, because that may use scratch, too. */
-static void bring_side(struct emit *m, int slot, struct dot *d, struct side *s)
+static void bring_side(struct emit *m, struct dot *d, struct side *s)
 {
     if (s->at.e)
         return;
-    s->scratch = emit_scratch_rows(m, s->tile.dtype, slot, s->of->extent[0], s->of->extent[1]);
+    s->scratch = emit_scratch_rows(m, s->tile.dtype, s->of->extent[0], s->of->extent[1]);
     emit_to_scratch(m, &s->scratch, &s->tile, s->of, NULL);
     d->exchanges = true;
 }
@@ -285,8 +285,8 @@ struct tile emit_dot(struct emit *m, const struct expr *e)
     if (m->failed || !is_known(m, e, has_mma) || !find_side(m, e->args[0], &d.left) ||
         !find_side(m, e->args[1], &d.right))
         return sums;
-    bring_side(m, 0, &d, &d.left);
-    bring_side(m, 1, &d, &d.right);
+    bring_side(m, &d, &d.left);
+    bring_side(m, &d, &d.right);
     d.out = emit_spread(m, &sums, &e->type, e->loc);
     if (d.exchanges)
         emit_sync(m);
@@ -296,7 +296,9 @@ struct tile emit_dot(struct emit *m, const struct expr *e)
         by_mma(m, &d);
     else
         by_fma(m, &d);
-    if (d.exchanges)
-        emit_sync(m);
+    if (!d.left.at.e)
+        emit_was_read(m, &d.left.scratch);
+    if (!d.right.at.e)
+        emit_was_read(m, &d.right.scratch);
     return d.out;
 }

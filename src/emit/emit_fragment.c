@@ -83,6 +83,11 @@ static struct fragment of_symbol(struct emit *m, const struct expr *e)
 {
     if (e->sym->storage == ST_ARRAY)
         return of_array(m, e);
+    if (!m->by_threads) {
+        const struct expr whole = {
+            .op = OP_REF, .type = e->sym->type, .loc = e->loc, .sym = e->sym};
+        return emit_fragment_of_role(m, &whole);
+    }
     const struct variable *v = emit_variable(m, e->sym);
     struct fragment f = {.dtype = e->sym->type.dtype, .layout = plan_symbol(m->layouts, e->sym)};
     f.count = emit_registers(f.layout);
@@ -156,8 +161,31 @@ static struct fragment shape(struct emit *m, const struct expr *e, const struct 
 
 /* --- any expression --- */
 
+/* Returns whether the expression is emitted as the groups of a role's tile: its elements stay in their threads. */
+static bool is_of_role(const struct emit *m, const struct expr *e)
+{
+    switch (e->op) {
+    case OP_ACCESS: return !m->by_threads && e->sym->storage != ST_REG;
+    case OP_REDUCE_SUM:
+    case OP_REDUCE_MAX:
+    case OP_REDUCE_MIN:
+    case OP_REDUCE_ANY:
+    case OP_REDUCE_ALL:
+    case OP_SCAN:
+    case OP_TRANS:
+    case OP_RESHAPE:
+    case OP_REPEAT:
+    case OP_REPEAT_INTERLEAVE: return false;
+    default: return !m->by_threads;
+    }
+}
+
 static struct fragment own(struct emit *m, const struct expr *e, const struct layout *wanted)
 {
+    if (is_of_role(m, e)) {
+        const struct fragment tile = emit_fragment_of_role(m, e);
+        return emit_fragment_convert(m, &tile, wanted);
+    }
     const struct expr *again = emit_index_value(m, e);
     if (again && plan_symbol(m->layouts, e->sym) != wanted)
         return emit_fragment(m, again, wanted);

@@ -46,6 +46,11 @@ struct fragment emit_fragment_shaped(struct emit *m, const struct expr *e, const
 struct fragment emit_fragment_expr(struct emit *m, const struct expr *e,
                                    const struct layout *wanted);
 
+/* --- emit_tile.c --- */
+
+/* Returns the value of a role's tile expression. */
+struct fragment emit_fragment_of_role(struct emit *m, const struct expr *e);
+
 /* --- emit_fragment_spot.c --- */
 
 /* The places of a thread's elements. Each result of the layout is a value that depends on the thread, plus a number that

@@ -294,7 +294,7 @@ static void stage(struct emit *m, const struct dot_plan *p, struct emit_factor *
     struct shared_way w;
     const int64_t size = (int64_t)dtype_size(tile.dtype);
     bool good = layout_choose_shared(&wish, &s->place);
-    s->scratch = emit_scratch(m, tile.dtype, 0, s->place.bytes / size);
+    s->scratch = emit_scratch(m, tile.dtype, s->place.bytes / size);
     good = good && emit_way_through(m, &s->scratch, &s->place.layout, tile.layout, true, &w);
     if (!good) {
         emit_missing(m, p->e->loc, "a product of such tiles", NULL);

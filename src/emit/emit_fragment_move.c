@@ -368,7 +368,7 @@ void emit_fragment_pass(struct emit *m, const struct fragment *f, const struct l
                         const struct layout *from, struct fragment *out)
 {
     const int64_t elements = layout_out_extent(memory, AXIS_AT);
-    const struct scratch s = emit_scratch(m, f->dtype, 0, elements);
+    const struct scratch s = emit_scratch(m, f->dtype, elements);
     struct shared_way w;
     if (emit_way_through(m, &s, memory, f->layout, true, &w)) {
         emit_way_store(m, &w, f);

@@ -364,7 +364,7 @@ bool emit_way_through(struct emit *m, const struct scratch *s, const struct layo
                       const struct layout *regs, bool store, struct shared_way *w)
 {
     struct part p; /* large, so only what is read is set */
-    p.base = number(0);
+    p.base = s->first;
     p.alignment = VECTOR_BYTES;
     layout_copy(&p.memory, memory);
     w->dtype = s->object->dtype;

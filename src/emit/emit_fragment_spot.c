@@ -12,7 +12,7 @@ static struct scalar combine(struct emit *m, enum thread_opcode op, struct scala
     return emit_op2(m, op, DT_I32, a, b);
 }
 
-/* Returns the weight of a digit in the thread's number in its block. */
+/* Returns the weight of a digit in the thread's number in its block, or in its role. */
 static int64_t thread_weight(const struct layout *l, int d)
 {
     const bool of_warp = l->ins[l->digits[d].in].axis == AXIS_WARP;
@@ -23,7 +23,7 @@ static int64_t thread_weight(const struct layout *l, int d)
 static struct scalar digit(struct emit *m, int64_t weight, int64_t extent)
 {
     struct scalar v = emit_by(m, THREAD_DIV, m->place.number, weight);
-    if (weight * extent < kernel_block_threads(m->kernel))
+    if (weight * extent < m->layouts->threads)
         v = emit_by(m, THREAD_REM, v, extent);
     return emit_as(m, v, DT_I32);
 }
@@ -37,7 +37,7 @@ static bool is_power_of_2(int64_t n)
 static struct scalar digit_is_0(struct emit *m, int64_t weight, int64_t extent)
 {
     const struct scalar thread = m->place.number;
-    if (weight * extent >= kernel_block_threads(m->kernel))
+    if (weight * extent >= m->layouts->threads)
         return emit_by(m, THREAD_LT, thread, weight);
     if (is_power_of_2(weight) && is_power_of_2(extent))
         return emit_by(m, THREAD_EQ, emit_by(m, THREAD_AND, thread, (extent - 1) * weight), 0);

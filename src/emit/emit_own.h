@@ -107,6 +107,10 @@ struct position {
     struct scalar lane;
     struct scalar number;  /* of the thread in its block, u32; if tiles have layouts of the plan */
     struct scalar replica; /* u32 */
+    struct scalar
+        scratch; /* u32: where the replica's scratch begins after the first one's, in EMIT_SCRATCH_ALIGNMENT bytes */
+    struct thread_operation *
+        scratch_step; /* … an operation that multiplies by the scratch of a replica; NULL: there is one */
     struct thread_value *elected; /* bool: the role's one thread */
     /* True if threads may have used shared memory since their last barrier; in a kernel without roles: shared tiles. */
     bool touched;
@@ -122,7 +126,6 @@ struct map_param {
 /* Shared memory through which the threads of a role exchange elements. */
 struct scratch_object {
     int role; /* its first warp; -1: of the whole block */
-    int slot; /* number of the scratch; of a kernel with roles */
     struct thread_object *object;
 };
 
@@ -169,9 +172,9 @@ struct emit {
     const struct lowered_options *options;
     struct diag *diag;
     struct lowered *out;
-    const struct by_threads *by_threads;  /* NULL: a kernel with roles */
-    struct layouts *layouts;              /* the plan of layouts; NULL: a kernel with roles */
-    bool fragments;                       /* register tiles have the plan's layouts */
+    const struct by_threads *by_threads; /* NULL: a kernel with roles */
+    struct layouts *layouts; /* the plan of layouts, of the present role if there is one */
+    bool fragments;          /* register tiles have the plan's layouts */
     const struct own_arrays *own_arrays;  /* of a kernel without roles */
     VEC(const struct sym *) local;        /* its arrays of a thread in local memory */
     VEC(struct slot_layout) slot_layouts; /* of register tiles that matrix instructions take */
@@ -200,7 +203,7 @@ struct emit {
     int barriers;         /* numbers of barriers that are in use */
     int64_t copies;       /* of bodies of loops that are emitted whole, as the program says */
     VEC(struct scratch_object) scratch;
-    struct room room;     /* of a kernel without roles */
+    struct room room;     /* of the present role; of a kernel without roles: of the block */
     int64_t shared_bytes; /* of the block, scratch included */
     struct tile_facts *facts;
     VEC(const struct stmt *) learned; /* loops whose conditions the facts have learned */
@@ -482,36 +485,20 @@ struct tile emit_lookup(struct emit *m, const struct expr *e);
 struct tile emit_typed(struct emit *m, const struct expr *e);
 void emit_tile_assign(struct emit *m, struct variable *v, const struct expr *value);
 
-/* --- emit_reduce.c --- */
-
-struct tile emit_reduce(struct emit *m, const struct expr *e);
-
-/* --- emit_scan.c --- */
-
-struct tile emit_scan(struct emit *m, const struct expr *e);
-
-/* --- emit_shape.c --- */
-
-/* Emits trans, reshape, repeat, repeat_interleave, or a part of a register tile. */
-struct tile emit_shape(struct emit *m, const struct expr *e);
-
 /* --- emit_scratch.c --- */
 
-/* Shared memory of the compiler's own, for the present role: at least `elements` elements of type t. slot: 0; or 1, for memory
- * that is in use together with slot 0. */
+/* Shared memory of the compiler's own, for the present role: at least `elements` elements of type t. */
 struct scratch {
     const struct thread_object *object;
-    int replicas;
+    struct scalar first; /* u32: the first element of the replica */
     int64_t columns; /* elements from one row to the next; 0: those of the tile that is stored */
 };
-struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elements);
+struct scratch emit_scratch(struct emit *m, enum dtype t, int64_t elements);
 /* The same for a matrix. Its rows are padded, so that the 8 rows of a fragment lie in different banks. */
-struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int slot, int64_t rows,
-                                 int64_t columns);
+struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int64_t rows, int64_t columns);
 /* Returns element `index`, a u32, of the scratch. */
 struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index);
-/* Ends an exchange of a kernel without roles, after scratch was read. The next write to the scratch emits the barrier that must
- * come before it. */
+/* Ends an exchange, after scratch was read. The next write to the scratch emits the barrier that must come before it. */
 void emit_was_read(struct emit *m, const struct scratch *s);
 /* A part of a tile: its first row and column, its rows and columns. */
 struct window {
@@ -526,8 +513,11 @@ struct thread_operand emit_from_scratch(struct emit *m, const struct scratch *s,
 /* Stores a value of each warp, which its quads share: a scalar, or a group of `columns` columns. */
 struct scratch emit_warps_to_scratch(struct emit *m, enum dtype t, struct thread_operand v,
                                      int columns);
-/* Gives all scratch its place after the shared tiles. */
-void emit_place_scratch(struct emit *m);
+/* Begins the scratch of a role, or of the whole block in a kernel with roles; gives it its place after the shared tiles. */
+void emit_open_room(struct emit *m);
+void emit_close_room(struct emit *m);
+/* Marks the shared memory that several arrays use. */
+void emit_mark_overlays(struct emit *m);
 
 /* --- emit_shared.c --- */
 

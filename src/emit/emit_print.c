@@ -276,7 +276,7 @@ static int64_t place_type(struct emit *m, struct argument *args, int count, enum
             elements += in_vectors(t, type_elements(&args[i].shown->type));
         }
     if (elements + more > 0)
-        *scratch = emit_scratch(m, t, 0, elements + more);
+        *scratch = emit_scratch(m, t, elements + more);
     for (int i = 0; i < count; i++)
         if (args[i].shown->type.dtype == t)
             args[i].scratch = *scratch;

@@ -1,6 +1,6 @@
 /* Scalar expressions. Arithmetic wraps as the language says. All operands of `&&`, `||` and `?:` are evaluated, unless an
  * operand that the program may skip reads memory. */
-#include "emit/emit_own.h"
+#include "emit/emit_fragment.h"
 
 /* --- operations of the language --- */
 
@@ -152,7 +152,7 @@ struct scalar emit_scalar_expr(struct emit *m, const struct expr *e)
     case OP_REDUCE_MAX:
     case OP_REDUCE_MIN:
     case OP_REDUCE_ANY:
-    case OP_REDUCE_ALL: return (struct scalar){emit_reduce(m, e).part[0], e->type.dtype};
+    case OP_REDUCE_ALL: return emit_fragment_reduce(m, e).v[0];
     default:
         if (op_is_elementwise(e->op))
             return apply(m, e);

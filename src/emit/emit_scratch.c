@@ -2,13 +2,12 @@
  * that it exchanges, and each replica its own elements of it. */
 #include "emit/emit_own.h"
 
-/* Finds scratch. at: the byte at which it begins; 0 in a kernel with roles, whose scratch gets its place at the end. */
-static struct scratch_object *find(const struct emit *m, enum dtype t, int slot, uint32_t at)
+/* Finds scratch. at: the byte at which it begins, of a role's scratch or of the block's shared memory */
+static struct scratch_object *find(const struct emit *m, enum dtype t, uint32_t at)
 {
     for (size_t i = 0; i < m->scratch.count; i++) {
         struct scratch_object *s = &m->scratch.data[i];
-        if (s->role == m->place.role && s->object->dtype == t && s->slot == slot &&
-            s->object->at == at)
+        if (s->role == m->place.role && s->object->dtype == t && s->object->at == at)
             return s;
     }
     return NULL;
@@ -33,65 +32,95 @@ static uint32_t take_room(struct emit *m, int64_t bytes)
     return (uint32_t)at;
 }
 
-struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elements)
+struct scratch emit_scratch(struct emit *m, enum dtype t, int64_t elements)
 {
-    const uint32_t at = m->by_threads ? take_room(m, elements * (int64_t)dtype_size(t)) : 0;
-    struct scratch_object *found = find(m, t, slot, at);
+    const uint32_t at = take_room(m, elements * (int64_t)dtype_size(t));
+    struct scratch_object *found = find(m, t, at);
+    struct scalar first = emit_constant(DT_U32, 0);
     if (!found) {
-        struct scratch_object s = {.role = m->place.role, .slot = slot};
+        struct scratch_object s = {.role = m->place.role};
         const char *name = arena_printf(m->arena, "scratch%d", (int)m->scratch.count);
         s.object = thread_new_object(&m->b, kernel_unused_name(m->kernel, name), t, 0, at);
         vec_push(m->arena, &m->scratch, s);
         found = &m->scratch.data[m->scratch.count - 1];
     }
-    uint32_t count = (uint32_t)(elements * m->place.replicas);
-    if (count > found->object->count)
-        found->object->count = count;
-    return (struct scratch){found->object, m->place.replicas, 0};
+    if (elements > found->object->count)
+        found->object->count = (uint32_t)elements;
+    if (m->place.scratch_step)
+        first = emit_by(m, THREAD_MUL, m->place.scratch,
+                        EMIT_SCRATCH_ALIGNMENT / (int64_t)dtype_size(t));
+    return (struct scratch){found->object, first, 0};
 }
 
-struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int slot, int64_t rows,
-                                 int64_t columns)
+struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int64_t rows, int64_t columns)
 {
     enum { APART = 16 }; /* bytes between the banks of neighbouring rows */
-    int64_t each = (int64_t)dtype_size(t) * m->place.replicas;
+    int64_t each = (int64_t)dtype_size(t);
     int64_t more = (APART - columns * each % EMIT_PANEL + EMIT_PANEL) % EMIT_PANEL;
     columns += more % each == 0 ? more / each : 0;
-    struct scratch s = emit_scratch(m, t, slot, rows * columns);
+    struct scratch s = emit_scratch(m, t, rows * columns);
     s.columns = columns;
     return s;
 }
 
-/* Returns element `index`. Elements of the replicas alternate, because the number of elements is not known before the end. */
 struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index)
 {
-    struct scalar each = emit_by(m, THREAD_MUL, index, s->replicas);
-    each = emit_op2(m, THREAD_ADD, DT_U32, each, m->place.replica);
-    return thread_element(s->object, each.o, 0);
+    return thread_element(s->object, emit_op2(m, THREAD_ADD, DT_U32, s->first, index).o, 0);
 }
 
-/* Marks the arrays that lie on arrays before them. */
-static void overlay(struct thread_function *f)
+/* --- places --- */
+
+void emit_mark_overlays(struct emit *m)
 {
+    struct thread_function *f = m->b.function;
     for (size_t i = 0; i < f->objects.count; i++)
         for (size_t j = 0; j < i; j++)
             f->objects.data[i]->overlays |=
                 thread_objects_overlap(f->objects.data[i], f->objects.data[j]);
 }
 
-void emit_place_scratch(struct emit *m)
+/* Makes the place of a replica's scratch a value. How many bytes a replica has is known when the role ends. */
+static void find_replica(struct emit *m)
 {
-    enum { ALIGNMENT = EMIT_SCRATCH_ALIGNMENT };
-    int64_t at = m->by_threads ? m->room.bytes : m->kernel->shared_bytes;
-    for (size_t i = 0; !m->by_threads && i < m->scratch.count; i++) {
+    struct thread_operation *step = thread_add_control(&m->b, THREAD_MUL);
+    struct thread_value *v =
+        thread_new_value(&m->b, (struct thread_type){.dtype = DT_U32, .count = 1});
+    step->types[0] = DT_U32;
+    vec_push(m->arena, &step->operands, m->place.replica.o);
+    vec_push(m->arena, &step->operands, thread_integer(0));
+    vec_push(m->arena, &step->results, v);
+    m->place.scratch = emit_of_value(v, DT_U32);
+    m->place.scratch_step = step;
+}
+
+/* The scratch only grows where a stretch of it is too short, because the tiles of such kernels take most of the shared memory. */
+void emit_open_room(struct emit *m)
+{
+    m->room =
+        (struct room){.arena = m->arena, .tiles_used = -1, .alignment = EMIT_SCRATCH_ALIGNMENT};
+    if (m->place.replicas > 1)
+        find_replica(m);
+}
+
+static int64_t aligned(int64_t bytes)
+{
+    return (bytes + EMIT_SCRATCH_ALIGNMENT - 1) / EMIT_SCRATCH_ALIGNMENT * EMIT_SCRATCH_ALIGNMENT;
+}
+
+void emit_close_room(struct emit *m)
+{
+    const int64_t at = aligned(m->shared_bytes), each = aligned(m->room.bytes);
+    for (size_t i = 0; i < m->scratch.count; i++) {
         struct thread_object *o = m->scratch.data[i].object;
-        at = (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-        o->at = (uint32_t)at;
-        at += (int64_t)o->count * thread_element_bytes(o);
+        if (m->scratch.data[i].role != m->place.role)
+            continue;
+        o->at += (uint32_t)at;
+        o->count += (uint32_t)((m->place.replicas - 1) * each / thread_element_bytes(o));
     }
-    m->shared_bytes = at;
-    if (m->by_threads)
-        overlay(m->b.function);
+    if (each > 0)
+        m->shared_bytes = at + each * m->place.replicas;
+    if (m->place.scratch_step)
+        m->place.scratch_step->operands.data[1].integer = each / EMIT_SCRATCH_ALIGNMENT;
 }
 
 /* Emits a store of v by the threads of the predicate. */
@@ -152,7 +181,7 @@ struct thread_operand emit_from_scratch(struct emit *m, const struct scratch *s,
 struct scratch emit_warps_to_scratch(struct emit *m, enum dtype t, struct thread_operand v,
                                      int columns)
 {
-    struct scratch s = emit_scratch(m, t, 0, (int64_t)m->place.warps * columns);
+    struct scratch s = emit_scratch(m, t, (int64_t)m->place.warps * columns);
     struct tile of_warp = {.form = columns > 1 ? TILE_COLUMNS : TILE_UNIFORM,
                            .dtype = t,
                            .blocks = 1,

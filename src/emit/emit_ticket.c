@@ -33,7 +33,7 @@ static struct scalar draw(struct emit *m)
     struct scalar blocks = grid_extent(m, 0);
     for (int axis = 1; axis < 3; axis++)
         blocks = emit_op2(m, THREAD_MUL, DT_U32, blocks, grid_extent(m, axis));
-    const struct scratch s = emit_scratch(m, DT_U32, 0, 1);
+    const struct scratch s = emit_scratch(m, DT_U32, 1);
     const struct scalar zero = emit_constant(DT_U32, 0), last = emit_by(m, THREAD_SUB, blocks, 1);
     struct thread_region *outer = emit_open_if(m, emit_elected(m));
     struct thread_value *old =

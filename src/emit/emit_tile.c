@@ -1,7 +1,7 @@
 /* Register tiles. An operation on tiles of one form is an operation on their groups. If a whole tile meets a column or a row,
  * each group is taken apart into four strands, elements 0, 1, 2 and 3 of each four: a strand has a single row, and either the
  * even or the odd columns. */
-#include "emit/emit_own.h"
+#include "emit/emit_fragment.h"
 
 #include <math.h>
 
@@ -232,6 +232,60 @@ struct tile emit_typed(struct emit *m, const struct expr *e)
     return out;
 }
 
+/* --- fragments --- */
+
+/* Returns whether all registers have one value. */
+static bool is_uniform(const struct fragment *f)
+{
+    bool same = f->v != NULL && !f->groups;
+    for (int32_t r = 1; same && r < f->count; r++)
+        same = f->v[r].o.kind == f->v[0].o.kind && f->v[r].o.value == f->v[0].o.value &&
+               f->v[r].o.integer == f->v[0].o.integer && f->v[r].o.real == f->v[0].o.real;
+    return same;
+}
+
+/* Emits a tile whose elements threads exchange. */
+static struct tile from_fragment(struct emit *m, const struct expr *e)
+{
+    struct tile t = emit_tile_like(&e->type, emit_blocks(m, &e->type, e->loc));
+    if (m->failed)
+        return t;
+    struct fragment f = emit_fragment_grouped(m, e, plan_blocked(m->layouts, &e->type, 0));
+    if (m->failed)
+        return t;
+    t.dtype = f.dtype;
+    if (is_uniform(&f))
+        return emit_uniform(f.v[0]);
+    for (int32_t r = 0; !f.groups && f.dtype == DT_BOOL && r < f.count; r++)
+        f.v[r].o = emit_predicate(m, f.v[r]);
+    int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
+    for (int i = 0; i < parts; i++)
+        t.part[i] = emit_fragment_part(m, &f, i * elements, elements);
+    return t;
+}
+
+struct fragment emit_fragment_of_role(struct emit *m, const struct expr *e)
+{
+    struct fragment f = emit_fragment_new(m, e->type.dtype, plan_blocked(m->layouts, &e->type, 0));
+    struct tile t = emit_tile(m, e);
+    if (!m->failed && t.form != TILE_UNIFORM)
+        t = emit_spread(m, &t, &e->type, e->loc);
+    if (m->failed)
+        return f;
+    f.dtype = t.dtype;
+    int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
+    if (t.form != TILE_UNIFORM && elements > 1) {
+        f.each = elements;
+        f.groups = arena_array(m->arena, struct thread_operand, parts);
+        for (int i = 0; i < parts; i++)
+            f.groups[i] = t.part[i];
+        return f;
+    }
+    for (int32_t r = 0; r < f.count; r++)
+        f.v[r] = (struct scalar){t.part[t.form == TILE_UNIFORM ? 0 : r], t.dtype};
+    return f;
+}
+
 /* --- leaves --- */
 
 static struct tile count(struct emit *m, const struct expr *e)
@@ -256,7 +310,7 @@ static struct tile access(struct emit *m, const struct expr *e)
         return emit_shared_load(m, e);
     if (e->sym->storage == ST_VIEW)
         return emit_view_load(m, e);
-    return emit_shape(m, e);
+    return from_fragment(m, e);
 }
 
 struct tile emit_tile_expr(struct emit *m, const struct expr *e)
@@ -278,18 +332,18 @@ struct tile emit_tile_expr(struct emit *m, const struct expr *e)
     case OP_REDUCE_MAX:
     case OP_REDUCE_MIN:
     case OP_REDUCE_ANY:
-    case OP_REDUCE_ALL: return emit_reduce(m, e);
-    case OP_SCAN: return emit_scan(m, e);
+    case OP_REDUCE_ALL:
+    case OP_SCAN:
+    case OP_TRANS:
+    case OP_RESHAPE:
+    case OP_REPEAT:
+    case OP_REPEAT_INTERLEAVE: return from_fragment(m, e);
     case OP_IOTA: return count(m, e);
     case OP_LOOKUP: return emit_lookup(m, e);
     case OP_BITS:
     case OP_PHILOX: return emit_typed(m, e);
     case OP_DOT: return emit_dot(m, e);
     case OP_BROADCAST: return emit_tile(m, e->args[0]);
-    case OP_TRANS:
-    case OP_RESHAPE:
-    case OP_REPEAT:
-    case OP_REPEAT_INTERLEAVE: return emit_shape(m, e);
     default:
         if (op_is_elementwise(e->op) || is_choice(e))
             return elementwise(m, e);

@@ -144,7 +144,7 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
         return emit_constant(t, 0);
     struct scratch s = {0};
     if (wanted)
-        s = emit_scratch(m, t, 0, 1);
+        s = emit_scratch(m, t, 1);
     struct thread_region *outer = emit_open_if(m, emit_elected(m));
     struct scalar old =
         collective ? emit_atomic_at(m, e, index, values, inside, wanted) : emit_atomic(m, e)[0];

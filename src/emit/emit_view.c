@@ -457,7 +457,7 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
         return (struct scalar){change(m, e, at, values), t};
     struct scratch s = {0};
     if (wanted)
-        s = emit_scratch(m, t, 0, 1);
+        s = emit_scratch(m, t, 1);
     struct thread_region *outer = emit_open_if(m, emit_elected(m));
     struct thread_operand old = change(m, e, at, values);
     if (!wanted) {
@@ -469,10 +469,7 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
     m->b.region = outer;
     emit_sync(m);
     old = emit_from_scratch(m, &s, emit_constant(DT_U32, 0));
-    if (m->fragments)
-        emit_was_read(m, &s);
-    else
-        emit_sync(m);
+    emit_was_read(m, &s);
     return (struct scalar){old, t};
 }
 

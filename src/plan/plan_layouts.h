@@ -31,6 +31,7 @@ struct layouts {
     struct tile_facts *facts; /* of the kernel's scalars; NULL until they are found */
     struct plan *plan;
     struct kept_layouts *kept; /* NULL until the first layout is kept */
+    bool of_role;              /* register tiles have plan_role_layout */
     bool failed;               /* an error was reported; what is emitted is of no use */
 };
 
@@ -42,6 +43,15 @@ bool plan_ragged_block(const struct layouts *l);
 bool plan_of_thread(const struct layouts *l, const struct expr *e);
 
 bool plan_make(struct layouts *l); /* false: reported */
+
+/* --- plan_layouts_role.c --- */
+
+/* Makes the plan of a role, whose warps are those of l. Its layouts follow from the types of tiles. */
+void plan_make_role(struct layouts *l);
+/* Gives the layout of a role's register tile. Returns false if the tile has more than two axes of several elements. Each warp has
+ * 16 rows. Four warps are a group, as wgmma needs them; a role whose warps are not a multiple of four is one group. Each group has
+ * some blocks of the tile's rows, one after the other. Rows and columns are rounded up. */
+bool plan_role_layout(const struct layouts *l, const struct type *t, struct layout *out);
 
 /* How one dot is done. */
 enum dot_kind { DOT_MMA, DOT_FMA };

@@ -64,7 +64,8 @@ const struct layout *plan_blocked(struct layouts *l, const struct type *t, int v
     for (int i = 0; i < tile.rank; i++)
         extents[i] = (int32_t)tile.extent[i];
     int lanes = vector > 0 ? vector : usual_vector(l, extents, &tile);
-    if (!layout_blocked(extents, tile.rank, dtype_table[t->dtype].bits, lanes, l->warps, &layout))
+    if (!(l->of_role && plan_role_layout(l, &tile, &layout)) &&
+        !layout_blocked(extents, tile.rank, dtype_table[t->dtype].bits, lanes, l->warps, &layout))
         return NULL;
     const struct layout *kept = plan_keep(l, &layout);
     vec_push(l->arena, &p->blocked, ((struct blocked_made){*t, vector, kept}));
