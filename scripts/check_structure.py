@@ -83,7 +83,8 @@ SHARED_NAMES = {"CMakeLists.txt", "engine.ts", "README.md", ".gitignore", ".clan
 def sources(root, *tops):
     for top in tops:
         for folder, folders, files in os.walk(os.path.join(root, top)):
-            folders[:] = sorted(f for f in folders if not f.startswith((".", "build-", "__")) and (folder != root or f != "build"))
+            at_root = os.path.normpath(folder) == root  # `build` is a command of tools/, too
+            folders[:] = sorted(f for f in folders if not f.startswith((".", "build-", "__")) and not (at_root and f == "build"))
             for name in sorted(files):
                 yield os.path.relpath(os.path.join(folder, name), root)
 
