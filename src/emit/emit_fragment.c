@@ -7,18 +7,46 @@
 
 /* --- operations --- */
 
-static struct fragment operate(struct emit *m, const struct expr *e, const struct layout *wanted)
+/* Returns how many registers a fragment has in each group, if all operands have groups of this number, or one value for all
+ * registers; else 1. */
+static int32_t together(const struct fragment *args, int count)
 {
-    struct fragment args[EMIT_MOST_ARGS], out = emit_fragment_new(m, e->type.dtype, wanted);
-    if (!emit_is_of_elements(e)) {
-        emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of tiles", op_table[e->op].text),
-                     NULL);
-        return out;
+    int32_t each = 0;
+    for (int i = 0; i < count; i++) {
+        const int32_t own = args[i].groups                       ? args[i].each
+                            : emit_fragment_is_uniform(&args[i]) ? 0
+                                                                 : 1;
+        if (own && each && own != each)
+            return 1;
+        each = own ? own : each;
     }
+    return each ? each : 1;
+}
+
+/* Operates on whole groups: one operation of thread IR for each. */
+static struct fragment operate_on_groups(struct emit *m, const struct expr *e,
+                                         const struct fragment *args, int32_t each,
+                                         const struct layout *wanted)
+{
+    struct fragment out = {.dtype = e->type.dtype, .layout = wanted, .each = each};
+    out.count = emit_registers(wanted);
+    out.groups = arena_array(m->arena, struct thread_operand, out.count / each + 1);
+    for (int32_t g = 0; g < out.count / each && !m->failed; g++) {
+        struct scalar one[EMIT_MOST_ARGS] = {0};
+        for (int i = 0; i < e->count; i++)
+            one[i] =
+                args[i].groups ? (struct scalar){args[i].groups[g], args[i].dtype} : args[i].v[0];
+        out.groups[g] = emit_of_elements(m, e, one).o;
+    }
+    return out;
+}
+
+static struct fragment operate_on(struct emit *m, const struct expr *e, struct fragment *args,
+                                  const struct layout *wanted)
+{
+    struct fragment out = emit_fragment_new(m, e->type.dtype, wanted);
     for (int i = 0; i < e->count; i++)
-        args[i] = emit_fragment(m, e->args[i], wanted);
-    if (e->op == OP_CAST && !m->failed)
-        return emit_fragment_cast(m, &args[0], e->type.dtype);
+        emit_fragment_apart(m, &args[i]);
     for (int32_t r = 0; r < out.count && !m->failed; r++) {
         struct scalar one[EMIT_MOST_ARGS] = {0};
         for (int i = 0; i < e->count; i++)
@@ -26,6 +54,27 @@ static struct fragment operate(struct emit *m, const struct expr *e, const struc
         out.v[r] = emit_of_elements(m, e, one);
     }
     return out;
+}
+
+static struct fragment operate(struct emit *m, const struct expr *e, const struct layout *wanted)
+{
+    struct fragment args[EMIT_MOST_ARGS];
+    if (!emit_is_of_elements(e)) {
+        emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of tiles", op_table[e->op].text),
+                     m->by_threads ? NULL : emit_way_out(e->op));
+        return emit_fragment_new(m, e->type.dtype, wanted);
+    }
+    for (int i = 0; i < e->count; i++) {
+        args[i] = emit_fragment_grouped(m, e->args[i], wanted);
+        if (m->by_threads)
+            emit_fragment_apart(m, &args[i]);
+    }
+    if (m->failed)
+        return emit_fragment_new(m, e->type.dtype, wanted);
+    if (e->op == OP_CAST)
+        return emit_fragment_cast(m, &args[0], e->type.dtype);
+    const int32_t each = m->by_threads ? 1 : together(args, e->count);
+    return each > 1 ? operate_on_groups(m, e, args, each, wanted) : operate_on(m, e, args, wanted);
 }
 
 /* Chooses between two tiles by one condition. */
@@ -79,26 +128,40 @@ static struct fragment of_array(struct emit *m, const struct expr *e)
     return f;
 }
 
+/* Returns sums, or zeros if they do not count. */
+static struct fragment counted(struct emit *m, const struct fragment *sums,
+                               struct thread_operand counts)
+{
+    struct fragment f = *sums;
+    if (counts.kind != THREAD_VALUE)
+        return counts.integer ? f : emit_fragment_new(m, f.dtype, f.layout);
+    for (int32_t i = 0; i < f.count / f.each; i++)
+        f.groups[i] = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, f.dtype, DT_NONE, counts,
+                                               f.groups[i], thread_integer(0)));
+    return f;
+}
+
 static struct fragment of_symbol(struct emit *m, const struct expr *e)
 {
     if (e->sym->storage == ST_ARRAY)
         return of_array(m, e);
-    if (!m->by_threads) {
-        const struct expr whole = {
-            .op = OP_REF, .type = e->sym->type, .loc = e->loc, .sym = e->sym};
-        return emit_fragment_of_role(m, &whole);
-    }
     const struct variable *v = emit_variable(m, e->sym);
     struct fragment f = {.dtype = e->sym->type.dtype, .layout = plan_symbol(m->layouts, e->sym)};
+    if (v && v->flight > 0) {
+        emit_error(m, e->loc, "`%s` is used while a product may still add to it", v->sym->name);
+        diag_note(m->diag, e->loc, "wait for the product before: `dot_wait(0)`");
+        return emit_fragment_new(m, f.dtype, f.layout);
+    }
+    const int slots = v->count - v->sums;
     f.count = emit_registers(f.layout);
-    f.each = emit_registers_of_slot(m, e->sym);
-    assert(v && v->count * f.each == f.count);
-    f.groups = arena_room(m->arena, ((size_t)v->count + 1) * sizeof *f.groups);
-    for (int i = 0; i < v->count; i++)
+    f.each = f.count / slots;
+    assert(slots * f.each == f.count);
+    f.groups = arena_room(m->arena, ((size_t)slots + 1) * sizeof *f.groups);
+    for (int i = 0; i < slots; i++)
         f.groups[i] = v->slots[i].o;
     if (f.each == 1)
         emit_fragment_apart(m, &f);
-    return f;
+    return v->sums ? counted(m, &f, v->slots[slots].o) : f;
 }
 
 /* A constant part of a register tile, axis by axis. */
@@ -161,28 +224,10 @@ static struct fragment shape(struct emit *m, const struct expr *e, const struct 
 
 /* --- any expression --- */
 
-/* Returns whether the expression is emitted as the groups of a role's tile: its elements stay in their threads. */
-static bool is_of_role(const struct emit *m, const struct expr *e)
-{
-    switch (e->op) {
-    case OP_ACCESS: return !m->by_threads && e->sym->storage != ST_REG;
-    case OP_REDUCE_SUM:
-    case OP_REDUCE_MAX:
-    case OP_REDUCE_MIN:
-    case OP_REDUCE_ANY:
-    case OP_REDUCE_ALL:
-    case OP_SCAN:
-    case OP_TRANS:
-    case OP_RESHAPE:
-    case OP_REPEAT:
-    case OP_REPEAT_INTERLEAVE: return false;
-    default: return !m->by_threads;
-    }
-}
-
 static struct fragment own(struct emit *m, const struct expr *e, const struct layout *wanted)
 {
-    if (is_of_role(m, e)) {
+    const bool of_memory = e->op == OP_ACCESS && e->sym->storage != ST_REG;
+    if (!m->by_threads && (of_memory || e->op == OP_DOT)) {
         const struct fragment tile = emit_fragment_of_role(m, e);
         return emit_fragment_convert(m, &tile, wanted);
     }

@@ -24,6 +24,8 @@ static inline int32_t emit_registers(const struct layout *l)
 /* --- emit_fragment_value.c --- */
 
 struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct layout *layout);
+/* Returns whether all registers have one value. */
+bool emit_fragment_is_uniform(const struct fragment *f);
 /* Takes the groups apart, if there are any. */
 void emit_fragment_apart(struct emit *m, struct fragment *f);
 /* Returns registers [first, first + count) as one value. */

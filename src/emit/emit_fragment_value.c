@@ -11,6 +11,15 @@ struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct lay
     return f;
 }
 
+bool emit_fragment_is_uniform(const struct fragment *f)
+{
+    bool same = !f->groups;
+    for (int32_t r = 1; same && r < f->count; r++)
+        same = f->v[r].o.kind == f->v[0].o.kind && f->v[r].o.value == f->v[0].o.value &&
+               f->v[r].o.integer == f->v[0].o.integer && f->v[r].o.real == f->v[0].o.real;
+    return same;
+}
+
 void emit_fragment_apart(struct emit *m, struct fragment *f)
 {
     if (!f->groups)
@@ -46,10 +55,25 @@ static int32_t cast_together(enum dtype from, enum dtype to)
     return is_byte_float(from) && to == DT_F16 ? 4 : 1;
 }
 
+/* Casts each group by one operation. */
+static struct fragment cast_groups(struct emit *m, const struct fragment *f, enum dtype t)
+{
+    struct fragment out = *f;
+    if (f->dtype == t)
+        return out;
+    out.dtype = t;
+    out.groups = arena_array(m->arena, struct thread_operand, f->count / f->each + 1);
+    for (int32_t g = 0; g < f->count / f->each; g++)
+        out.groups[g] = emit_cast(m, t, f->dtype, f->groups[g]);
+    return out;
+}
+
 struct fragment emit_fragment_cast(struct emit *m, const struct fragment *f, enum dtype t)
 {
     enum { MOST = 4 };
     struct fragment x = *f;
+    if (m->layouts->of_role && (x.groups || f->dtype == t))
+        return cast_groups(m, f, t);
     emit_fragment_apart(m, &x);
     if (f->dtype == t)
         return x;

@@ -473,16 +473,12 @@ struct tile emit_tile_cast(struct emit *m, struct tile t, enum dtype to);
 /* Repeats the elements of the tile for the form of a tile of the type. */
 struct tile emit_spread(struct emit *m, const struct tile *from, const struct type *t,
                         struct loc loc);
-struct tile emit_tile_of(struct emit *m, const struct variable *v, struct loc loc);
 
 /* --- emit_tile.c --- */
 
 /* emit_tile of struct emit_tree. */
 struct tile emit_tile_expr(struct emit *m, const struct expr *e);
 
-struct tile emit_lookup(struct emit *m, const struct expr *e);
-/* Emits bits or philox. The value of a scalar one is part[0]. */
-struct tile emit_typed(struct emit *m, const struct expr *e);
 void emit_tile_assign(struct emit *m, struct variable *v, const struct expr *value);
 
 /* --- emit_scratch.c --- */

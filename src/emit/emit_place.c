@@ -232,26 +232,3 @@ struct tile emit_spread(struct emit *m, const struct tile *from, const struct ty
     to.dtype = wide.dtype;
     return emit_tile_cast(m, to, from->dtype);
 }
-
-struct tile emit_tile_of(struct emit *m, const struct variable *v, struct loc loc)
-{
-    struct tile t = emit_tile_like(&v->sym->type, 1);
-    int parts = v->count - v->sums;
-    t.blocks = t.form == TILE_WHOLE ? parts : t.form == TILE_ROWS ? parts / 2 : 1;
-    if (v->flight > 0) {
-        emit_error(m, loc, "`%s` is used while a product may still add to it", v->sym->name);
-        diag_note(m->diag, loc, "wait for the product before: `dot_wait(0)`");
-        return emit_uniform(emit_constant(t.dtype, 0));
-    }
-    for (int i = 0; i < parts; i++)
-        t.part[i] = v->slots[i].o;
-    if (!v->sums)
-        return t;
-    struct thread_operand counts = v->slots[parts].o;
-    if (counts.kind != THREAD_VALUE)
-        return counts.integer ? t : emit_uniform((struct scalar){thread_integer(0), t.dtype});
-    for (int i = 0; i < parts; i++)
-        t.part[i] = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t.dtype, DT_NONE, counts,
-                                             t.part[i], thread_integer(0)));
-    return t;
-}

@@ -271,7 +271,7 @@ static void add_promoted(struct emit *m, const struct product *p, struct steps o
 static void add_in_parts(struct emit *m, const struct product *p, struct variable *v)
 {
     int each = promoted_after(p->s) / p->unit->k, blocks = v->count - v->sums;
-    struct tile sums = emit_tile_of(m, v, p->s->loc);
+    struct tile sums = emit_tile(m, p->s->target);
     for (int b = 1; sums.form == TILE_UNIFORM && b < blocks; b++)
         sums.part[b] = sums.part[0];
     for (int i = 0; i < p->steps && !m->failed; i += each) {

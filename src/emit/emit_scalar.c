@@ -76,6 +76,15 @@ static struct scalar apply(struct emit *m, const struct expr *e)
                                          : emit_apply_scalars(m, e, args);
 }
 
+/* Emits an operation whose operands have types of their own. */
+static struct scalar of_elements(struct emit *m, const struct expr *e)
+{
+    struct scalar args[EMIT_MOST_ARGS] = {0};
+    for (int i = e->op == OP_LOOKUP; i < e->count; i++)
+        args[i] = emit_scalar(m, e->args[i]);
+    return emit_of_elements(m, e, args);
+}
+
 /* --- leaves --- */
 
 static struct scalar special(struct emit *m, enum thread_opcode first, int axis)
@@ -145,9 +154,9 @@ struct scalar emit_scalar_expr(struct emit *m, const struct expr *e)
         if (e->sym->storage == ST_SHARED)
             return emit_shared_element(m, e);
         break;
-    case OP_LOOKUP: return (struct scalar){emit_lookup(m, e).part[0], e->type.dtype};
+    case OP_LOOKUP:
     case OP_BITS:
-    case OP_PHILOX: return (struct scalar){emit_typed(m, e).part[0], e->type.dtype};
+    case OP_PHILOX: return of_elements(m, e);
     case OP_REDUCE_SUM:
     case OP_REDUCE_MAX:
     case OP_REDUCE_MIN:
