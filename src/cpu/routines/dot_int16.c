@@ -16,23 +16,9 @@ static INLINED vector add_pairs(vector x, vector y, vector sum)
 }
 #define i16_mask first_lanes
 
-#define T uint32_t
-#define SUM int32_t
 #define NAME(x) i16_##x
-#define VECTOR vector
-#define LANES SUM_LANES
-#define MASK lane_mask
-#define LOAD get_sums
-#define STORE put_sums
-#define LOAD_MASKED get_some
-#define STORE_MASKED put_some
-#define OPERAND vector
-#define GET get_groups
-#define GET_MASKED get_some
-#define BROADCAST repeat_group
 #define FUSED add_pairs
-#define UNROLLS_LINES 0
-#include "cpu/routines/routines_dot_block.h"
+#include "cpu/routines/dot_integers_block.h"
 
 dot_fn ROUTINE(dot_pairs_i16);
 void ROUTINE(dot_pairs_i16)(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,

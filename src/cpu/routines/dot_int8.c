@@ -108,51 +108,23 @@ static INLINED vector add_term(vector sum, int32_t term)
 #define u8_mask first_lanes
 #define i8_mask first_lanes
 
-#define T uint32_t
-#define SUM int32_t
 #define NAME(x) u8_##x
-#define VECTOR vector
-#define LANES SUM_LANES
-#define MASK lane_mask
-#define LOAD get_sums
-#define STORE put_sums
-#define LOAD_MASKED get_some
-#define STORE_MASKED put_some
-#define OPERAND vector
-#define GET get_groups
-#define GET_MASKED get_some
-#define BROADCAST repeat_group
 #define FUSED add_unsigned
 #if defined(ROUTINES_NEON)
 #define FUSED_WITH add_unsigned_lane
 #endif
 #define ROW_TERMS unsigned_terms
 #define ADD_TERM add_term
-#define UNROLLS_LINES 0
-#include "cpu/routines/routines_dot_block.h"
+#include "cpu/routines/dot_integers_block.h"
 
-#define T uint32_t
-#define SUM int32_t
 #define NAME(x) i8_##x
-#define VECTOR vector
-#define LANES SUM_LANES
-#define MASK lane_mask
-#define LOAD get_sums
-#define STORE put_sums
-#define LOAD_MASKED get_some
-#define STORE_MASKED put_some
-#define OPERAND vector
-#define GET get_groups
-#define GET_MASKED get_some
-#define BROADCAST repeat_group
 #define FUSED add_signed
 #if defined(ROUTINES_NEON)
 #define FUSED_WITH add_signed_lane
 #endif
 #define ROW_TERMS signed_terms
 #define ADD_TERM add_term
-#define UNROLLS_LINES 0
-#include "cpu/routines/routines_dot_block.h"
+#include "cpu/routines/dot_integers_block.h"
 
 dot_fn ROUTINE(dot_groups_u8), ROUTINE(dot_groups_i8);
 void ROUTINE(dot_groups_u8)(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,

@@ -325,10 +325,6 @@ static INLINED void store_some_f64(double *at, size_t n, float64x2_t x)
 #define LOAD_MASKED load_some_f32
 #define STORE_MASKED store_some_f32
 #define BROADCAST vld1q_dup_f32
-#define OPERAND VECTOR
-#define SUM T
-#define GET LOAD
-#define GET_MASKED LOAD_MASKED
 #define FUSED FUSED_F32
 #define FUSED_WITH FUSED_WITH_F32
 #include "cpu/routines/routines_dot_block.h"
@@ -344,10 +340,6 @@ static INLINED void store_some_f64(double *at, size_t n, float64x2_t x)
 #define LOAD_MASKED load_some_f64
 #define STORE_MASKED store_some_f64
 #define BROADCAST vld1q_dup_f64
-#define OPERAND VECTOR
-#define SUM T
-#define GET LOAD
-#define GET_MASKED LOAD_MASKED
 #define FUSED FUSED_F64
 #define FUSED_WITH FUSED_WITH_F64
 #include "cpu/routines/routines_dot_block.h"
@@ -389,10 +381,6 @@ static INLINED __m512 fused_in_place(__m512 x, __m512 y, __m512 sum)
 #define LOAD_MASKED LOAD_MASKED_F32
 #define STORE_MASKED _mm512_mask_storeu_ps
 #define BROADCAST BROADCAST_F32
-#define OPERAND VECTOR
-#define SUM T
-#define GET LOAD
-#define GET_MASKED LOAD_MASKED
 #define FUSED fused_in_place
 #define UNROLLS_LINES 1
 #include "cpu/routines/routines_dot_block.h"
@@ -408,10 +396,6 @@ static INLINED __m512 fused_in_place(__m512 x, __m512 y, __m512 sum)
 #define LOAD_MASKED LOAD_MASKED_F64
 #define STORE_MASKED _mm512_mask_storeu_pd
 #define BROADCAST BROADCAST_F64
-#define OPERAND VECTOR
-#define SUM T
-#define GET LOAD
-#define GET_MASKED LOAD_MASKED
 #define FUSED _mm512_fmadd_pd
 #define UNROLLS_LINES 0
 #include "cpu/routines/routines_dot_block.h"
@@ -525,10 +509,6 @@ static __m256i f64_mask(size_t columns)
 #define LOAD_MASKED _mm256_maskload_ps
 #define STORE_MASKED _mm256_maskstore_ps
 #define BROADCAST _mm256_broadcast_ss
-#define OPERAND VECTOR
-#define SUM T
-#define GET LOAD
-#define GET_MASKED LOAD_MASKED
 #define FUSED fused_f32
 #if defined(STEPS_WRITTEN_OUT)
 #define FOUR_STEPS_OF_MANY f32_many_rows
@@ -547,10 +527,6 @@ static __m256i f64_mask(size_t columns)
 #define LOAD_MASKED _mm256_maskload_pd
 #define STORE_MASKED _mm256_maskstore_pd
 #define BROADCAST _mm256_broadcast_sd
-#define OPERAND VECTOR
-#define SUM T
-#define GET LOAD
-#define GET_MASKED LOAD_MASKED
 #define FUSED fused_f64
 #if defined(STEPS_WRITTEN_OUT)
 #define FOUR_STEPS_OF_MANY f64_many_rows

@@ -1,11 +1,12 @@
 /* The blocks of a product in registers, for one type: included with
  *
- *   T, SUM             types of the elements of a and b; of c
+ *   T, SUM             types of the elements of a and b; of c (if not defined: T)
  *   NAME(x)            the type's name before x
  *   VECTOR, LANES      a vector of sums, and the number of its elements
  *   MASK               selects elements of a vector
  *   LOAD STORE LOAD_MASKED STORE_MASKED       on vectors of sums
- *   OPERAND            LANES elements of b, or one element of a repeated: GET GET_MASKED BROADCAST
+ *   OPERAND            LANES elements of b, or one element of a repeated: GET GET_MASKED BROADCAST (if
+ *                      not defined: VECTOR, LOAD and LOAD_MASKED)
  *   FUSED              a sum plus the product of two operands
  *   FUSED_WITH         optional: a sum plus the product of an operand and one element of a vector
  *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS); EDGE_ROWS: the same for blocks
@@ -31,6 +32,15 @@
  * inlined, so its loops over them are unrolled and `sum` is in registers. `lines` is passed by
  * address: passed as a copy it would be read in wider pieces than it was just written in, and
  * that read would wait until the sums of the block before are stored. */
+
+#if !defined(SUM)
+#define SUM T
+#endif
+#if !defined(OPERAND)
+#define OPERAND VECTOR
+#define GET LOAD
+#define GET_MASKED LOAD_MASKED
+#endif
 
 enum { NAME(width) = VECTORS * LANES };
 #if UNROLLS_LINES
