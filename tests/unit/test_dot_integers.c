@@ -142,8 +142,8 @@ static void groups_are_transposed(void **state)
         for (size_t lines = 0; lines <= LINES; lines++)
             for (size_t groups = 1; groups <= GROUPS; groups += 3) {
                 memset(to, 0x55, sizeof to);
-                routine_set_at(s)->pack->turn_groups(to, ROW, from, LINE, lines, groups,
-                                                     0x80808080);
+                routine_set_at(s)->pack->transpose_groups(to, ROW, from, LINE, lines, groups,
+                                                          0x80808080);
                 for (size_t i = 0; i < sizeof to; i++) {
                     size_t g = i / ROW, l = i % ROW / GROUP_BYTES, b = i % ROW % GROUP_BYTES;
                     bool inside = g < groups && l < lines;

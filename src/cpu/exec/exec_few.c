@@ -88,7 +88,7 @@ static enum few_kind turn_piece(const struct few *w, float *to, const unsigned c
 {
     _Alignas(SLOT_ALIGNMENT) float room[PIECE];
     const size_t column = (size_t)w->view.line * w->size, row = TURNED * sizeof *to;
-    turn_groups_fn *turn = w->set->pack->turn_groups;
+    transpose_groups_fn *turn = w->set->pack->transpose_groups;
     if (w->in_pairs != FEW_F32 && some % 2 == 0) {
         turn(to, row, from, (ptrdiff_t)column, n, some / 2, 0);
         return w->in_pairs;

@@ -274,8 +274,8 @@ static void turn_columns(const struct packing *w, int64_t first, int64_t end)
                 pack_row(w, room + i * apart, piece + i * line, inside, 1);
             piece = room;
         }
-        w->set->pack->turn_groups(to, row, piece, apart, (size_t)lines, (size_t)(some / group),
-                                  flip);
+        w->set->pack->transpose_groups(to, row, piece, apart, (size_t)lines, (size_t)(some / group),
+                                       flip);
     }
 }
 

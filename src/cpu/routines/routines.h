@@ -368,8 +368,8 @@ typedef void interleave_fn(void *to, ptrdiff_t apart, const void *from, ptrdiff_
                            size_t width, uint32_t flip);
 /* Transposes `lines` lines of `groups` groups of 4 bytes. Lines of the source and rows of the
  * destination are `line` and `row` bytes apart. The bits of `flip` are flipped in each group. */
-typedef void turn_groups_fn(void *to, ptrdiff_t row, const void *from, ptrdiff_t line, size_t lines,
-                            size_t groups, uint32_t flip);
+typedef void transpose_groups_fn(void *to, ptrdiff_t row, const void *from, ptrdiff_t line,
+                                 size_t lines, size_t groups, uint32_t flip);
 /* Computes to[i] = table[codes[i]], or with shift >= 0 to[i] = table[codes[i] >> shift & 15]. */
 typedef void unpack_fn(float *to, const uint8_t *codes, const float *table, int shift, size_t n);
 /* The same, with shift >= 0, times by[i] and rounded to a type, unless `by` is NULL. */
@@ -397,7 +397,7 @@ typedef size_t few_halves_fn(float *c, const float *a, const uint8_t *codes,
 struct pack_routines {
     pack_rows_fn *rows;
     interleave_fn *interleave_pairs, *interleave_fours;
-    turn_groups_fn *turn_groups;
+    transpose_groups_fn *transpose_groups;
     unpack_fn *unpack;
     unpack_scaled_fn *unpack_scaled; /* NULL: there is none */
     /* To f32; the elements of each pair change places. The last pair may lack an element, whose place

@@ -1,6 +1,6 @@
 /* Moving elements: strided copies, blends, gathers, scatters, and their masks and offsets. Only
  * the size of an element matters, so values are moved as bits. */
-#include "cpu/routines/routines.h"
+#include "cpu/routines/routines_transpose.h"
 
 #include <string.h>
 
@@ -41,11 +41,11 @@ static inline void copy_bytes(void *dst, const void *src, size_t n)
     }
 }
 
-/* Turns rows into columns: dst[r + c * to] = src[r * from + c]. From a plain loop the compiler
+/* Transposes rows: dst[r + c * to] = src[r * from + c]. From a plain loop the compiler
  * generates gathers, one element at a time. */
 #define TRANSPOSE_ELEMENTS(B)                                                                      \
-    static APART void turn_##B(B *dst, const B *src, int64_t rows, int64_t columns, int64_t to,    \
-                               int64_t from)                                                       \
+    static APART void transpose_##B(B *dst, const B *src, int64_t rows, int64_t columns,           \
+                                    int64_t to, int64_t from)                                      \
     {                                                                                              \
         int64_t r = 0;                                                                             \
         for (; r + 4 <= rows; r += 4)                                                              \
@@ -66,56 +66,12 @@ TRANSPOSE_ELEMENTS(bits8)
 TRANSPOSE_ELEMENTS(bits16)
 TRANSPOSE_ELEMENTS(bits64)
 
-#if defined(__clang__) || __GNUC__ >= 12
-typedef uint32_t four __attribute__((vector_size(16)));
-
-static inline void turn_four(bits32 *dst, const bits32 *src, int64_t to, int64_t from)
+static APART void transpose_bits32(bits32 *dst, const bits32 *src, int64_t rows, int64_t columns,
+                                   int64_t to, int64_t from)
 {
-    four row[4], pair[4];
-    UNROLLED
-    for (int i = 0; i < 4; i++)
-        memcpy(&row[i], src + i * from, sizeof row[i]);
-    pair[0] = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
-    pair[1] = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
-    pair[2] = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
-    pair[3] = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
-    row[0] = __builtin_shufflevector(pair[0], pair[1], 0, 1, 4, 5);
-    row[1] = __builtin_shufflevector(pair[0], pair[1], 2, 3, 6, 7);
-    row[2] = __builtin_shufflevector(pair[2], pair[3], 0, 1, 4, 5);
-    row[3] = __builtin_shufflevector(pair[2], pair[3], 2, 3, 6, 7);
-    UNROLLED
-    for (int i = 0; i < 4; i++)
-        memcpy(dst + i * to, &row[i], sizeof row[i]);
+    transpose_words((unsigned char *)dst, to * 4, (const unsigned char *)src, from * 4,
+                    (size_t)rows, (size_t)columns, 0, false);
 }
-
-/* Takes lines of four rows at a time: those of more rows may fall in one set of the first-level
- * cache. */
-static APART void turn_bits32(bits32 *dst, const bits32 *src, int64_t rows, int64_t columns,
-                              int64_t to, int64_t from)
-{
-    enum { LINE = CACHE_LINE / 4, AHEAD = 3 };
-    int64_t c = 0, some;
-    for (; c < columns; c += some) {
-        some = columns - c < LINE ? columns - c : LINE;
-        int64_t r = 0, whole = some - some % 4;
-        for (; r + 4 <= rows; r += 4) {
-            if (some == LINE && c + (AHEAD + 1) * LINE <= columns)
-                for (int64_t x = r; x < r + 4; x++)
-                    PREFETCH_SECOND(src + x * from + c + AHEAD * LINE);
-            for (int64_t i = 0; i < whole; i += 4)
-                turn_four(dst + r + (c + i) * to, src + r * from + c + i, to, from);
-            for (int64_t i = whole; i < some; i++)
-                for (int64_t x = r; x < r + 4; x++)
-                    dst[x + (c + i) * to] = src[x * from + c + i];
-        }
-        for (; r < rows; r++)
-            for (int64_t i = 0; i < some; i++)
-                dst[r + (c + i) * to] = src[r * from + c + i];
-    }
-}
-#else
-TRANSPOSE_ELEMENTS(bits32)
-#endif
 
 /* The last two axes of a nest are mostly one of few cases: rows that are copied, rows of one
  * value, and rows that repeat the first. */
@@ -162,9 +118,9 @@ TRANSPOSE_ELEMENTS(bits32)
             for (int64_t i = 0; i < rows; i++)                                                     \
                 spread_##B(dst + i * to, src[i * from], (size_t)n);                                \
         } else if (once && next == 1 && from == 1) {                                               \
-            turn_##B(dst, src, n, rows, to, last);                                                 \
+            transpose_##B(dst, src, n, rows, to, last);                                            \
         } else if (once && to == 1 && last == 1) {                                                 \
-            turn_##B(dst, src, rows, n, next, from);                                               \
+            transpose_##B(dst, src, rows, n, next, from);                                          \
         } else {                                                                                   \
             for (int64_t i = 0; i < rows; i++)                                                     \
                 row_##B(dst + i * to, src + i * from, (size_t)n, next, last);                      \

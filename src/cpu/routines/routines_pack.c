@@ -2,7 +2,7 @@
  * would. Rows that are packed come from far away, each from another page. Also brings rows and
  * columns into groups of 4 bytes: pairs of 2-byte elements, or four bytes. */
 #include "base/float_bits.h"
-#include "cpu/routines/routines.h"
+#include "cpu/routines/routines_transpose.h"
 
 #include <string.h>
 #if defined(ROUTINES_V4) || defined(ROUTINES_V3)
@@ -68,73 +68,10 @@ static void interleave_fours(void *to, ptrdiff_t apart, const void *from, ptrdif
     }
 }
 
-static inline void turn_group(unsigned char *to, const unsigned char *from, uint32_t flip)
+static void transpose_groups(void *to, ptrdiff_t row, const void *from, ptrdiff_t line,
+                             size_t lines, size_t groups, uint32_t flip)
 {
-    uint32_t group;
-    memcpy(&group, from, sizeof group);
-    group ^= flip;
-    memcpy(to, &group, sizeof group);
-}
-
-/* Turns blocks of 4 × 4 groups in registers. */
-#if defined(__clang__) || __GNUC__ >= 12
-typedef uint32_t four __attribute__((vector_size(16)));
-
-static inline void turn_block(unsigned char *to, ptrdiff_t row, const unsigned char *from,
-                              ptrdiff_t line, uint32_t flip)
-{
-    four in[4], pair[4], out[4];
-    UNROLLED
-    for (int i = 0; i < 4; i++) {
-        memcpy(&in[i], from + i * line, sizeof in[i]);
-        in[i] ^= flip;
-    }
-    pair[0] = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
-    pair[1] = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
-    pair[2] = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
-    pair[3] = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
-    out[0] = __builtin_shufflevector(pair[0], pair[1], 0, 1, 4, 5);
-    out[1] = __builtin_shufflevector(pair[0], pair[1], 2, 3, 6, 7);
-    out[2] = __builtin_shufflevector(pair[2], pair[3], 0, 1, 4, 5);
-    out[3] = __builtin_shufflevector(pair[2], pair[3], 2, 3, 6, 7);
-    UNROLLED
-    for (int i = 0; i < 4; i++)
-        memcpy(to + i * row, &out[i], sizeof out[i]);
-}
-#else
-static inline void turn_block(unsigned char *to, ptrdiff_t row, const unsigned char *from,
-                              ptrdiff_t line, uint32_t flip)
-{
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++)
-            turn_group(to + j * row + 4 * i, from + i * line + 4 * j, flip);
-}
-#endif
-
-/* Takes lines of the cache of four lines of the source at a time: those of more may fall in one set
- * of the first-level cache. */
-static void turn_groups(void *to, ptrdiff_t row, const void *from, ptrdiff_t line, size_t lines,
-                        size_t groups, uint32_t flip)
-{
-    enum { SOME = CACHE_LINE / 4, AHEAD = 3 * CACHE_LINE };
-    for (size_t p = 0; p < groups; p += SOME) {
-        size_t end = groups - p < SOME ? groups : p + SOME, l = 0;
-        const unsigned char *in = from;
-        unsigned char *out = to;
-        for (; l + 4 <= lines; l += 4, in += 4 * line, out += 4 * 4) {
-            size_t g = p;
-            for (int i = 0; i < 4; i++)
-                PREFETCH_SECOND(in + i * line + 4 * p + AHEAD);
-            for (; g + 4 <= end; g += 4)
-                turn_block(out + (ptrdiff_t)g * row, row, in + 4 * g, line, flip);
-            for (; g < end; g++)
-                for (int i = 0; i < 4; i++)
-                    turn_group(out + (ptrdiff_t)g * row + 4 * i, in + i * line + 4 * g, flip);
-        }
-        for (; l < lines; l++, in += line, out += 4)
-            for (size_t g = p; g < end; g++)
-                turn_group(out + (ptrdiff_t)g * row, in + 4 * g, flip);
-    }
+    transpose_words(to, row, from, line, lines, groups, flip, true);
 }
 
 /* --- weights --- */
@@ -279,5 +216,5 @@ void SWAPPED_BF16(void *to, const void *from, size_t n)
 
 extern const struct pack_routines ROUTINE(routines_pack);
 const struct pack_routines ROUTINE(routines_pack) = {
-    pack_rows, interleave_pairs, interleave_fours, turn_groups,
+    pack_rows, interleave_pairs, interleave_fours, transpose_groups,
     UNPACK,    unpack_scaled,    SWAPPED_BF16};
