@@ -291,6 +291,52 @@ static void random_chains_keep_bits(void **state)
     scales = SCALES_AS_OTHERS;
 }
 
+static int refused_calls;
+
+static size_t refuse_halves(float *c, const float *a, const uint8_t *codes,
+                            const struct weight_halves *w, size_t rows, size_t columns)
+{
+    (void)c, (void)a, (void)codes, (void)w, (void)rows, (void)columns;
+    refused_calls++;
+    return 0;
+}
+
+/* A routine that looks up bytes is only asked for integers of 8 bits times scales of f16, rounded to
+ * f16. Two or three rows would unpack weights that it refuses once for each row. */
+static void bytes_alone_ask_the_routine(void **state)
+{
+    static const struct {
+        const char *text;
+        bool bytes;
+    } cases[] = {
+        {HALVES("f16", "f16") LOOP CODES SCALES("f16") DOT("(f16) (q - 8) * t") "}\n" TAIL, true},
+        {HALVES("f16", "f16") LOOP CODES SCALES("f16") DOT("(f16) q * t * 2") "}\n" TAIL, false},
+        {HALVES("f16", "f16") LOOP CODES SCALES("f16") DOT("(f16) (q * 9) * t") "}\n" TAIL, false},
+        {HALVES("f16", "f16") LOOP CODES SCALES("f16") DOT("-(f16) q * t") "}\n" TAIL, false},
+        {HALVES("f16", "f32") LOOP CODES SCALES("f32") DOT("(f16) ((f32) q * t)") "}\n" TAIL,
+         false},
+        {HALVES("f32", "f16") LOOP CODES SCALES("f16") DOT("(f32) q * (f32) t") "}\n" TAIL, false},
+    };
+    struct routine_set set = *routine_set_at(0);
+    (void)state;
+    set.few_halves = refuse_halves;
+    set.halves_are_bytes = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct given given[] = {{"m", 1}, {"n", 128}, {NULL, 0}};
+        struct cpu_run r;
+        cpu_open_with(&r, cases[i].text, given, &set);
+        refused_calls = 0;
+        for (int j = 0; j < r.joined_count; j++) {
+            r.program = cpu_compile_with(&r.arena, r.joined[j].kernel, &set, false, &r.why);
+            fill_arrays(&r);
+            cpu_go(&r, 1);
+        }
+        cpu_close(&r);
+        if ((refused_calls > 0) != cases[i].bytes)
+            fail_msg("the routine is asked %d times\n%s", refused_calls, cases[i].text);
+    }
+}
+
 static const char *const others[] = {
     /* another statement reads the operand, or one of its tiles */
     HALVES("f16", "f16") LOOP CODES SCALES("f16") "reg f16 d[8][16] = (f16) q * t;\n" DOT(
@@ -550,10 +596,15 @@ static void one_strange_value_keeps_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_keep_bits),        cmocka_unit_test(usual_scales_keep_bits),
-        cmocka_unit_test(other_operands_keep_bits), cmocka_unit_test(faults_stay),
-        cmocka_unit_test(every_scale_keeps_bits),   cmocka_unit_test(one_strange_value_keeps_bits),
-        cmocka_unit_test(zero_points_keep_bits),    cmocka_unit_test(random_chains_keep_bits),
+        cmocka_unit_test(weights_keep_bits),
+        cmocka_unit_test(usual_scales_keep_bits),
+        cmocka_unit_test(other_operands_keep_bits),
+        cmocka_unit_test(faults_stay),
+        cmocka_unit_test(every_scale_keeps_bits),
+        cmocka_unit_test(one_strange_value_keeps_bits),
+        cmocka_unit_test(zero_points_keep_bits),
+        cmocka_unit_test(random_chains_keep_bits),
+        cmocka_unit_test(bytes_alone_ask_the_routine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

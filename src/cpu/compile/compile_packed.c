@@ -4,6 +4,7 @@
  * views or from other such tiles, or if its only fill is a declaration with weights
  * (tile/weights.h), and if the kernel only reads it whole in `dot`, always as the same operand
  * and with the same orientation. A mention of any other kind keeps it an ordinary tile. */
+#include "base/float_bits.h"
 #include "cpu/compile/compile.h"
 
 /* --- mentions --- */
@@ -530,18 +531,32 @@ static enum dtype same_as(const struct weight_table *t)
     return is_u8 ? DT_U8 : is_i8 ? DT_I8 : DT_F32;
 }
 
+/* Returns the type of the scale of a step. */
+static enum dtype scale_type(const struct packed_weights *w, int step)
+{
+    return w->scale[w->step[step].scale]->sym->type.dtype;
+}
+
+/* Returns whether the tables have integers within limits alone; -0 is none. */
+static bool are_integers(const struct packed_weights *w, float least, float most)
+{
+    bool fits = true;
+    for (int i = 0; i < 2 << NARROW_BITS; i++) {
+        const float x = w->table[i % 2].value[i / 2];
+        fits = fits && x >= least && x <= most && f32_bits(x) == f32_bits((float)(int)x);
+    }
+    return fits;
+}
+
 /* Returns whether the first steps subtract a zero point: a byte from integers, or a number of f16 from
  * others, rounded to f16. Casts may follow to the type of the weights, which has such integers. */
 static bool takes_zeros(const struct packed_weights *w)
 {
     const struct weight_step *s = w->step;
-    const enum dtype zero = w->scale[s->scale]->sym->type.dtype, type = s[w->steps - 1].round;
+    const enum dtype zero = scale_type(w, 0), type = s[w->steps - 1].round;
     bool fits =
-        s->op == OP_SUB && !s->turned && (zero == DT_U8 || (zero == DT_F16 && s->round == DT_F16));
-    for (int i = 0; i < 2 << NARROW_BITS && zero == DT_U8; i++) {
-        const float x = w->table[i % 2].value[i / 2];
-        fits = fits && x >= -CODES && x <= CODES && x == (float)(int)x;
-    }
+        s->op == OP_SUB && !s->turned &&
+        (zero == DT_U8 ? are_integers(w, -CODES, CODES) : zero == DT_F16 && s->round == DT_F16);
     for (int i = 0; i + 1 < w->steps; i++)
         fits &= (i == 0 || s[i].op == OP_CAST) && (s[i].round == DT_F32 || s[i].round == type);
     return fits;
@@ -555,18 +570,14 @@ static bool are_halves(const struct packed_weights *w)
                 (w->steps == 1 || takes_zeros(w));
     for (int i = 0; i < w->scales; i++)
         fits &= w->every[i] % 2 == 0;
-    return fits && !is_byte(w->scale[w->step[w->steps - 1].scale]->sym->type.dtype);
+    return fits && !is_byte(scale_type(w, w->steps - 1));
 }
 
-/* Returns whether the weights are integers of 8 bits times a scale, rounded to f16. */
+/* Returns whether the weights are integers of 8 bits times a scale of f16, rounded to f16. */
 static bool are_scaled_bytes(const struct packed_weights *w)
 {
-    bool fits = w->steps == 1 && w->step[0].round == DT_F16;
-    for (int i = 0; i < 2 << NARROW_BITS; i++) {
-        const float x = w->table[i % 2].value[i / 2];
-        fits = fits && x >= INT8_MIN && x <= INT8_MAX && x == (float)(int)x;
-    }
-    return fits;
+    return w->steps == 1 && w->step[0].round == DT_F16 && scale_type(w, 0) == DT_F16 &&
+           are_integers(w, INT8_MIN, INT8_MAX);
 }
 
 static struct packed_weights *packed_weights_new(struct compiler *c, const struct weights *from)

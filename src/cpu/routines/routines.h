@@ -425,8 +425,8 @@ struct routine_set {
     const struct memory_routines *memory;
     const struct pack_routines *pack;
     few_halves_fn *few_halves; /* dot_halves.c; NULL: there is none */
-    bool
-        halves_are_bytes; /* it takes 8-bit integers times a scale, rounded to f16, and no others */
+    /* It takes 8-bit integers times a scale of f16, rounded to f16, and no others. */
+    bool halves_are_bytes;
     const struct stream_routines *stream;
 };
 
