@@ -3,7 +3,7 @@ file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.
 list(FILTER library_sources EXCLUDE REGEX "/src/(driver|runtime|blas|audit)/") # cmake/drivers.cmake
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines/routines_*.c)
 # products with instructions that a set does not have for all types
-foreach(type bf16 int8 int16 amx halves)
+foreach(type bf16 int8 int16 amx halves halves_bytes)
     set(dot_${type} ${PROJECT_SOURCE_DIR}/src/cpu/routines/dot_${type}.c)
     list(REMOVE_ITEM library_sources ${dot_${type}})
 endforeach()
@@ -184,11 +184,11 @@ if(routine_sources)
         set(first_set -Os -fno-unroll-loops)
         set_source_files_properties(${routine_sources} PROPERTIES COMPILE_OPTIONS -Oz) # the simulator takes most of the time
     endif()
-    set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines/routines_dot.c ${dot_bf16} ${dot_int8} ${dot_int16} ${dot_halves}
+    set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines/routines_dot.c ${dot_bf16} ${dot_int8} ${dot_int16} ${dot_halves} ${dot_halves_bytes}
         APPEND PROPERTY COMPILE_OPTIONS ${small_blocks})
     # An instruction on tiles takes 16 cycles or more, in which the code between them runs anyway: 1.2 KB less. Loops over weights of 4
     # bits are written out: 0.5 KB less.
-    set_property(SOURCE ${dot_amx} ${dot_halves} APPEND PROPERTY COMPILE_OPTIONS -Os)
+    set_property(SOURCE ${dot_amx} ${dot_halves} ${dot_halves_bytes} APPEND PROPERTY COMPILE_OPTIONS -Os)
     if(TILEWRIGHT_TAKES_NEON)
         add_routines(tilewright_routines "${routine_sources}" "${first_set}")
         add_routines(tilewright_routines_neon "${routine_sources};${sim_loop_sources}" "${fast}" -DROUTINES_NEON)
@@ -207,7 +207,7 @@ if(routine_sources)
         add_routines(tilewright_routines "${routine_sources};${sim_loop_sources}" "${first_set}")
     endif()
     if(TILEWRIGHT_TAKES_V3)
-        add_routines(tilewright_routines_v3 "${routine_sources};${dot_int16};${dot_halves};${sim_loop_sources}" "${fast}"
+        add_routines(tilewright_routines_v3 "${routine_sources};${dot_int16};${dot_halves_bytes};${sim_loop_sources}" "${fast}"
             -march=x86-64-v3 -mprfchw -DROUTINES_V3 -DSIM_V3)
         list(APPEND have_sets TILEWRIGHT_HAVE_V3)
         check_c_compiler_flag("-march=x86-64-v3 -mprfchw -mavxvnni" TILEWRIGHT_TAKES_AVX_VNNI)

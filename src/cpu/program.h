@@ -425,7 +425,7 @@ bool exec_access_next(const struct access *a, int64_t *coordinate);
 /* exec_strided.c: makes the nest of a strided access to memory with these strides. */
 void exec_strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
                        struct strided_nest *nest);
-/* exec_strips.c: finds the row of a view that is bound. */
+/* exec_row_place.c: finds the row of a view that is bound. */
 struct row_place exec_row_place(const struct launch_state *l, const struct access *a);
 /* exec_row.c: notes the addresses of the slots of a chain over one row, except those of rows of views. */
 void exec_row_chain_open(struct frame *f, const struct strip_detail *d);
@@ -495,6 +495,7 @@ bool exec_async_leaves_box(struct frame *f, const struct access *a, const struct
                            struct loc loc);
 bool exec_async_leaves_lanes(struct frame *f, const struct access *a,
                              const struct lane_offsets *lanes, struct loc loc);
+/* exec_async.c */
 void exec_async_drop(struct frame *f); /* forgets all copies */
 /* Adds the copy of the instruction to those under way in `to`, f or another block of its cluster. NULL:
  * a fault was noted. */

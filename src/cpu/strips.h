@@ -115,6 +115,8 @@ struct row_part {
 void exec_reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
                      const struct row_part *r, unsigned char *to);
 
+/* --- exec_row_place.c --- */
+
 /* Returns the address of a row of a view, if it is complete and contiguous; else NULL. */
 unsigned char *exec_row_in_view(const struct frame *f, const struct access *a);
 

@@ -1,4 +1,5 @@
-/* Functions that the steps of accesses share: exec_access.c, exec_lanes.c. */
+/* Functions that the steps of accesses share: exec_access.c, exec_lanes.c,
+ * exec_row_place.c. */
 #ifndef TW_EXEC_ACCESS_H
 #define TW_EXEC_ACCESS_H
 

@@ -1,6 +1,5 @@
 /* Functions that the steps of chains share: fetching the rows that the next block will read,
  * operations (during which these rows are fetched), and the reduction of a row. */
-#include "cpu/exec/exec_access.h"
 #include "cpu/strips.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 /* The step of a chain of elementwise operations: runs all of its routines over one strip of the
  * result, then over the next. A strip is a part of a long row, or several short rows. */
-#include "cpu/exec/exec_access.h"
 #include "cpu/strips.h"
 
 enum {
@@ -207,37 +206,6 @@ static inline void place_leaf(struct strips *s, int i)
 }
 
 /* --- rows of views --- */
-
-struct row_place exec_row_place(const struct launch_state *l, const struct access *a)
-{
-    const struct view_binding *view = &l->views[a->view];
-    int64_t size = (int64_t)a->size;
-    bool there = view->base && view->stride[a->rank - 1] == 1 && !(a->stays && view->is_overlaid);
-    struct row_place row = {.first = view->base};
-    for (int i = 0; i < a->rank; i++) {
-        const struct access_axis *axis = &a->axis[i];
-        int64_t count = view->extent[i] - axis->extent + 1;
-        there &= axis->extent > 0 && count > 0;
-        if (axis->kind != IX_ALL)
-            row.axis[row.axes++] = (struct row_axis){axis->at, axis->wide, axis->block_axis, count,
-                                                     stride_times(view->stride[i], size)};
-    }
-    return there ? row : (struct row_place){.first = NULL};
-}
-
-unsigned char *exec_row_in_view(const struct frame *f, const struct access *a)
-{
-    const struct row_place *row = &f->launch->rows[a->row];
-    unsigned char *at = row->first;
-    for (int i = 0; i < row->axes; i++) {
-        const struct row_axis *axis = &row->axis[i];
-        int64_t index = index_value(frame_at(f, axis->at), axis->wide, 0);
-        if (index < 0 || index >= axis->count)
-            return NULL;
-        at += index * axis->step;
-    }
-    return at;
-}
 
 /* Computes the range of bytes that an access may reach. */
 static void access_span(const struct frame *f, const struct access *a, uintptr_t *low,

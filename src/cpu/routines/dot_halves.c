@@ -1,5 +1,5 @@
-/* Products of one row with weights of 4 bits, in registers: few_halves_fn, for AVX-512 and AVX2. With
- * AVX-512, a line of codes has 64 columns, whose sums stay in four registers.
+/* Products of one row with weights of 4 bits, in registers: few_halves_fn, for AVX-512. A line of codes has
+ * 64 columns, whose sums stay in four registers.
  *
  * A product q s of two numbers of a type whose significand has b bits fewer than that of f32 is rounded
  * to the type in two operations: if t is (2^b + 1) s q, rounded, then t - 2^b s q is q s rounded to the
@@ -8,8 +8,7 @@
  * does no harm, because the last bits of q s are 0. The result must be 0 or a normal number, and -0
  * becomes 0. If the type is f32, t is s q, and 0 is subtracted.
  *
- * With AVX512-FP16, an instruction rounds each product to f16 (routines_dot_halves.h). With AVX2, tables of
- * integers of 8 bits are looked up for 32 codes at a time (VPSHUFB), and conversions round to f16. */
+ * With AVX512-FP16, an instruction rounds each product to f16 (routines_dot_halves.h). */
 #include "base/float_bits.h"
 #include "cpu/routines/routines.h"
 
@@ -32,76 +31,6 @@ size_t dot_few_halves_fp16(float *c, const float *a, const uint8_t *codes,
     return add_f16_halves(c, a, codes, w, rows, columns)
                ? columns
                : dot_few_halves_v4(c, a, codes, w, rows, columns);
-}
-#elif defined(ROUTINES_V3)
-enum { SUMS = 4, LANES = 8, PART = SUMS * LANES }; /* a part of a line: its columns */
-
-/* Makes a table of 16 bytes, twice. false: the values are not such integers. */
-static bool table_of_bytes(const float *from, int8_t table[PART])
-{
-    bool fits = true;
-    for (int i = 0; i < PART; i++) {
-        const float x = from[i % 16], within = x >= -128 && x <= 127 ? x : 1;
-        table[i] = (int8_t)within;
-        fits &= f32_bits((float)table[i]) == f32_bits(x);
-    }
-    return fits;
-}
-
-/* Adds a part of a line of codes from column j on. table: of the lower half of a byte, which is the step
- * `low` of two, and of the upper half. */
-static void add_part(float *c, const float *a, const uint8_t *codes, size_t j,
-                     const struct weight_halves *w, const __m256i table[2], size_t low, size_t rows)
-{
-    const __m256i lower = _mm256_set1_epi8(15), tables[2] = {table[0], table[1]};
-    const uint16_t *scale = (const uint16_t *)w->scale + j;
-    _Alignas(PART) int8_t room[2][PART];
-    __m256 sum[SUMS], by[SUMS];
-    UNROLLED for (int v = 0; v < SUMS; v++) sum[v] = _mm256_loadu_ps(c + j + LANES * v);
-    ROLLED
-    for (size_t r = 0, end; r < rows; scale += w->scale_step / sizeof *scale) {
-        UNROLLED for (int v = 0; v < SUMS; v++) by[v] =
-            _mm256_cvtph_ps(_mm_loadu_si128((const void *)(scale + LANES * v)));
-        end = rows - r < w->group ? rows : r + w->group;
-        ROLLED
-        for (; r < end; r++, a += 2) {
-            const uint8_t *from = codes + r * w->row + j;
-            const __m256i line = _mm256_loadu_si256((const void *)from);
-            const __m256i upper = _mm256_and_si256(_mm256_srli_epi16(line, 4), lower);
-            PREFETCH_SECOND(from + w->ahead);
-            _mm256_store_si256((void *)room[low],
-                               _mm256_shuffle_epi8(tables[0], _mm256_and_si256(line, lower)));
-            _mm256_store_si256((void *)room[1 - low], _mm256_shuffle_epi8(tables[1], upper));
-            __asm__ volatile("" ::"r"(room) : "memory"); /* bytes of memory are widened at once */
-            UNROLLED for (int u = 0; u < 2; u++)
-            {
-                UNROLLED for (int v = 0; v < SUMS; v++)
-                {
-                    const __m128i some = _mm_loadl_epi64((const void *)(room[u] + LANES * v));
-                    const __m256 q = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(some));
-                    const __m128i y =
-                        _mm256_cvtps_ph(_mm256_mul_ps(q, by[v]), _MM_FROUND_TO_NEAREST_INT);
-                    sum[v] = _mm256_fmadd_ps(_mm256_set1_ps(a[u]), _mm256_cvtph_ps(y), sum[v]);
-                }
-            }
-        }
-    }
-    UNROLLED for (int v = 0; v < SUMS; v++) _mm256_storeu_ps(c + j + LANES * v, sum[v]);
-}
-
-extern few_halves_fn dot_few_halves_v3;
-size_t dot_few_halves_v3(float *c, const float *a, const uint8_t *codes,
-                         const struct weight_halves *w, size_t rows, size_t columns)
-{
-    const size_t low = w->shift[0] == 0 ? 0 : 1;
-    __m256i table[2];
-    if (w->zero || w->round != DT_F16 || w->scale_type != DT_F16 || w->shift[low] != 0 ||
-        w->shift[1 - low] != 4 || !table_of_bytes(w->table[low], (int8_t *)&table[0]) ||
-        !table_of_bytes(w->table[1 - low], (int8_t *)&table[1]))
-        return 0;
-    for (size_t j = 0; j < columns; j += PART)
-        add_part(c, a, codes, j, w, table, low, rows);
-    return columns;
 }
 #else
 /* How weights are rounded to a type: the multiples of s above. */
@@ -139,7 +68,8 @@ static INLINED void load_scales(__m512 scale[VECTORS], const void *from, enum dt
             _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(halves + v)), 16));
 }
 
-static INLINED __m512i load_places(const uint8_t *from)
+/* Loads 16 bytes as 32-bit integers. */
+static INLINED __m512i widen_bytes(const uint8_t *from)
 {
     return _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)from));
 }
@@ -184,7 +114,7 @@ static bool are_usual(const float *a, const struct weight_halves *w, const struc
 static INLINED void sort_columns(__m512 x[VECTORS])
 {
     static const uint8_t order[16] = {0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29};
-    const __m512i first = load_places(order), third = _mm512_add_epi32(first, _mm512_set1_epi32(2));
+    const __m512i first = widen_bytes(order), third = _mm512_add_epi32(first, _mm512_set1_epi32(2));
     const __m512 a = _mm512_permutex2var_ps(x[0], first, x[1]);
     const __m512 b = _mm512_permutex2var_ps(x[2], first, x[3]);
     const __m512 c = _mm512_permutex2var_ps(x[0], third, x[1]);
@@ -199,7 +129,7 @@ static INLINED void sort_columns(__m512 x[VECTORS])
 static INLINED void order_columns(__m512 x[VECTORS])
 {
     static const uint8_t order[16] = {0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27};
-    const __m512i lower = load_places(order), upper = _mm512_add_epi32(lower, _mm512_set1_epi32(4));
+    const __m512i lower = widen_bytes(order), upper = _mm512_add_epi32(lower, _mm512_set1_epi32(4));
     const __m512 a = _mm512_shuffle_f32x4(x[0], x[1], 0x44);
     const __m512 b = _mm512_shuffle_f32x4(x[2], x[3], 0x44);
     const __m512 c = _mm512_shuffle_f32x4(x[0], x[1], 0xee);
@@ -238,7 +168,7 @@ static INLINED struct line_scales read_group(struct scales_seen *seen, size_t gr
         seen->most = _mm512_max_epu32(seen->most, size);
         seen->bits = _mm512_or_si512(seen->bits, bits);
         if (w->zero) {
-            by.zero[v] = _mm512_cvtepi32_ps(load_places(zero + j + 16 * (size_t)v));
+            by.zero[v] = _mm512_cvtepi32_ps(widen_bytes(zero + j + 16 * (size_t)v));
             seen->zero = _mm512_max_ps(seen->zero, by.zero[v]);
         }
     }

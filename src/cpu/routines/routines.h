@@ -424,7 +424,7 @@ struct routine_set {
     dot_fn *dot_u8_u8, *dot_i8_i8;
     const struct memory_routines *memory;
     const struct pack_routines *pack;
-    few_halves_fn *few_halves; /* dot_halves.c; NULL: there is none */
+    few_halves_fn *few_halves; /* dot_halves.c, dot_halves_bytes.c; NULL: there is none */
     /* It takes 8-bit integers times a scale of f16, rounded to f16, and no others. */
     bool halves_are_bytes;
     const struct stream_routines *stream;
