@@ -148,8 +148,7 @@ static void describe_param(struct text *out, const struct aot_build *b,
     const struct aot_param *p = &f->params[index];
     int alignment = aot_least_alignment(f);
     int bytes = (int)dtype_size(p->dtype);
-    bool bits =
-        p->dtype == DT_F16 || p->dtype == DT_BF16 || p->dtype == DT_E4M3 || p->dtype == DT_E5M2;
+    bool bits = dtype_is_half(p->dtype) || dtype_is_byte_float(p->dtype);
     text_printf(out, " *   %-9s %s%s%s", p->c_name, dtype_table[p->dtype].name, p->shape,
                 bits ? " (as bits)" : "");
     if (p->is_pointer)

@@ -296,7 +296,7 @@ static void write_plan_call(struct text *out, const struct aot_build *b, int ind
 /* Returns true if the kernel takes the parameter, an 8-bit float, in 32 bits. */
 static bool is_widened(const struct aot_param *p)
 {
-    return !p->is_pointer && (p->dtype == DT_E4M3 || p->dtype == DT_E5M2);
+    return !p->is_pointer && dtype_is_byte_float(p->dtype);
 }
 
 /* Returns "&m" as the driver takes it. */

@@ -51,9 +51,18 @@ static inline bool dtype_is_signed(enum dtype t)
     return dtype_table[t].kind == DK_SINT || dtype_table[t].kind == DK_FLOAT;
 }
 
-static inline bool is_half(enum dtype t)
+/* Floats of 16 bits, floats of 8 bits, integers of 8 bits. */
+static inline bool dtype_is_half(enum dtype t)
 {
     return t == DT_F16 || t == DT_BF16;
+}
+static inline bool dtype_is_byte_float(enum dtype t)
+{
+    return t == DT_E4M3 || t == DT_E5M2;
+}
+static inline bool dtype_is_byte_int(enum dtype t)
+{
+    return t == DT_I8 || t == DT_U8;
 }
 
 /* Returns the type called `name` (of `length` bytes), or DT_NONE. */
@@ -68,11 +77,6 @@ enum dtype dtype_join(enum dtype a, enum dtype b);
  * u8 -> i32, i32 -> f32; not f32 -> f16, i64 -> i32, i32 -> u32). Other conversions need a written
  * cast. */
 bool dtype_holds(enum dtype to, enum dtype from);
-
-static inline bool is_byte_float(enum dtype t)
-{
-    return t == DT_E4M3 || t == DT_E5M2;
-}
 
 /* An integer wrapped to the range of t (two's complement); for bool, v != 0. */
 int64_t dtype_wrap(enum dtype t, int64_t v);

@@ -278,7 +278,7 @@ struct tile emit_dot(struct emit *m, const struct expr *e)
 {
     struct dot d = {.e = e, .sum = e->type.dtype};
     const enum dtype t = e->args[0]->type.dtype;
-    bool has_mma = (t == DT_F16 || t == DT_BF16) && emit_form(&e->type) == TILE_WHOLE;
+    bool has_mma = dtype_is_half(t) && emit_form(&e->type) == TILE_WHOLE;
     struct tile sums = {.dtype = d.sum, .blocks = 1, .columns = 1, .part = {thread_integer(0)}};
     if (e->count > 2)
         sums = emit_tile_cast(m, emit_tile(m, e->args[2]), d.sum);

@@ -50,9 +50,9 @@ struct thread_operand emit_fragment_part(struct emit *m, const struct fragment *
 /* Returns how many elements one instruction converts: those of a word. */
 static int32_t cast_together(enum dtype from, enum dtype to)
 {
-    if (from == DT_F32 && (is_byte_float(to) || to == DT_F16 || to == DT_BF16))
+    if (from == DT_F32 && (dtype_is_byte_float(to) || dtype_is_half(to)))
         return (int32_t)(sizeof(float) / dtype_size(to));
-    return is_byte_float(from) && to == DT_F16 ? 4 : 1;
+    return dtype_is_byte_float(from) && to == DT_F16 ? 4 : 1;
 }
 
 /* Casts each group by one operation. */

@@ -69,7 +69,7 @@ struct thread_operand emit_splat(struct emit *m, enum dtype t, struct thread_ope
 {
     enum { MOST = 256 };
     struct thread_operand all[MOST];
-    if (is_half(t) && v.kind == THREAD_VALUE)
+    if (dtype_is_half(t) && v.kind == THREAD_VALUE)
         return emit_cast(m, t, DT_F32,
                          emit_splat(m, DT_F32, emit_as(m, (struct scalar){v, t}, DT_F32).o, count));
     if (t == DT_BOOL)

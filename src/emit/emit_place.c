@@ -222,7 +222,7 @@ struct tile emit_spread(struct emit *m, const struct tile *from, const struct ty
             to.part[i] = all;
         return to;
     }
-    struct tile wide = is_half(from->dtype) ? emit_tile_cast(m, *from, DT_F32) : *from;
+    struct tile wide = dtype_is_half(from->dtype) ? emit_tile_cast(m, *from, DT_F32) : *from;
     for (int b = 0; b < to.blocks; b++) {
         struct thread_operand strands[EMIT_STRANDS];
         for (int i = 0; i < EMIT_STRANDS; i++)

@@ -21,9 +21,9 @@ static void compare_and_swap(struct nvptx_scalars *out, enum thread_opcode op, e
     const enum thread_opcode combine = op == THREAD_ATOMIC_ADD   ? THREAD_ADD
                                        : op == THREAD_ATOMIC_MIN ? THREAD_MIN
                                                                  : THREAD_MAX;
-    const uint16_t *bits = is_half(t)   ? PTX_TYPES(MOD_B16)
-                           : is_wide(t) ? PTX_TYPES(MOD_B64)
-                                        : PTX_TYPES(MOD_B32);
+    const uint16_t *bits = dtype_is_half(t) ? PTX_TYPES(MOD_B16)
+                           : is_wide(t)     ? PTX_TYPES(MOD_B64)
+                                            : PTX_TYPES(MOD_B32);
     const struct ptx_operand found = nvptx_new_register(out, t),
                              failed = ptx_reg(out->build, MOD_PRED);
     struct ptx_label *again = ptx_new_label(out->build, "again");
@@ -95,5 +95,5 @@ void nvptx_atomic_loop(struct nvptx_scalars *out, enum thread_opcode op, enum dt
                        struct ptx_operand at, struct ptx_operand value,
                        const struct ptx_operand *result)
 {
-    (is_half(t) ? half_loop : extreme)(out, op, t, shared, at, value, result);
+    (dtype_is_half(t) ? half_loop : extreme)(out, op, t, shared, at, value, result);
 }

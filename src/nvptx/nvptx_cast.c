@@ -240,7 +240,7 @@ struct ptx_operand nvptx_cast(struct nvptx_scalars *out, enum dtype to, enum dty
 struct ptx_operand nvptx_cast_pair(struct nvptx_scalars *out, enum dtype to, struct ptx_operand low,
                                    struct ptx_operand high)
 {
-    assert(is_half(to));
+    assert(dtype_is_half(to));
     return NEW_OF(out, MOD_B32, to == DT_F16 ? MOD_F16X2 : MOD_BF16X2, "cvt.rn.*.f32", high, low);
 }
 
@@ -288,11 +288,11 @@ struct ptx_operand nvptx_bits(struct nvptx_scalars *out, enum dtype to, enum dty
     case 4: return NEW(out, reg, "mov.b32", x);
     default: break;
     }
-    if (is_half(to))
-        return is_half(from) ? moved(out, MOD_B16, x) : NEW(out, MOD_B16, "cvt.u16.u32", x);
-    if (is_half(from))
+    if (dtype_is_half(to))
+        return dtype_is_half(from) ? moved(out, MOD_B16, x) : NEW(out, MOD_B16, "cvt.u16.u32", x);
+    if (dtype_is_half(from))
         return dtype_is_signed(to) ? NEW(out, MOD_B32, "cvt.s32.s16", x)
                                    : NEW(out, MOD_B32, "cvt.u32.u16", x);
-    return is_byte_float(to) && is_byte_float(from) ? moved(out, MOD_B32, x)
-                                                    : nvptx_narrow(out, to, x);
+    return dtype_is_byte_float(to) && dtype_is_byte_float(from) ? moved(out, MOD_B32, x)
+                                                                : nvptx_narrow(out, to, x);
 }

@@ -138,7 +138,7 @@ static struct ptx_operand *halves_of_bytes(struct nvptx *n, const struct thread_
 static struct ptx_operand *source(struct nvptx *n, const struct thread_operand *o, enum dtype *from,
                                   uint16_t count)
 {
-    if (!is_byte_float(*from) || o->value->type.count == 1)
+    if (!dtype_is_byte_float(*from) || o->value->type.count == 1)
         return nvptx_elements(n, o, *from, count);
     const struct ptx_operand *half = halves_of_bytes(n, o, *from);
     struct ptx_operand *e = arena_array(n->arena, struct ptx_operand, count + 2);
@@ -175,7 +175,7 @@ static void convert(struct nvptx *n, const struct thread_operation *op)
     const uint16_t count = v->type.count;
     if (n->same[v->number])
         return;
-    if (count > 1 && is_byte_float(from) && to == DT_F16) {
+    if (count > 1 && dtype_is_byte_float(from) && to == DT_F16) {
         const struct nvptx_registers *r = nvptx_registers_of(n, v);
         for (uint16_t w = 0; w < r->words; w += 2)
             nvptx_halves_into(&n->scalars, from, nvptx_word(n, o, from, w / 2), r->word + w,
@@ -184,10 +184,10 @@ static void convert(struct nvptx *n, const struct thread_operation *op)
     }
     nvptx_registers_of(n, v); /* made before those that nvptx_set_result releases */
     struct ptx_operand *e = source(n, o, &from, count);
-    if (count > 1 && is_byte_float(to)) /* through f32 */
+    if (count > 1 && dtype_is_byte_float(to)) /* through f32 */
         for (uint16_t i = 0; i < count && from != DT_F32; i++)
             e[i] = nvptx_cast(&n->scalars, DT_F32, from, e[i]);
-    if (count > 1 && (is_byte_float(to) || (is_half(to) && from == DT_F32))) {
+    if (count > 1 && (dtype_is_byte_float(to) || (dtype_is_half(to) && from == DT_F32))) {
         convert_to_words(n, op, e);
         return;
     }

@@ -354,9 +354,9 @@ static bool has_type(struct ptx_target t, enum dtype type)
 {
     if (type == DT_NONE)
         return true;
-    if (is_byte_float(type))
+    if (dtype_is_byte_float(type))
         return target_number_has(t.number, TARGET_BYTE_FLOATS);
-    return t.number >= 80 || !(is_half(type) || type == DT_TF32);
+    return t.number >= 80 || !(dtype_is_half(type) || type == DT_TF32);
 }
 
 /* Returns whether the target has the operation's instructions: PTX ISA, "Target ISA Notes". */

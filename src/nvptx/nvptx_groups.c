@@ -72,7 +72,7 @@ void nvptx_part(struct nvptx *n, const struct thread_operation *op)
     if (v->type.count == 1 && is_group(&o[0]) && each > 1) {
         const struct ptx_operand word = nvptx_word(n, &o[0], t, (uint16_t)(first / each)),
                                  to = nvptx_registers_of(n, v)->word[0];
-        if (is_half(t))
+        if (dtype_is_half(t))
             put_half(n, v, word, (unsigned)(first % each));
         else
             nvptx_set_result(n, nvptx_register_type(v->type), to,

@@ -390,7 +390,7 @@ static struct ptx_operand half_single(struct nvptx_scalars *out, enum thread_opc
 bool nvptx_op_pair(struct nvptx_scalars *out, enum thread_opcode op, enum dtype t,
                    const struct ptx_operand *args, struct ptx_operand *result)
 {
-    if (is_half(t))
+    if (dtype_is_half(t))
         return half_emit(out, half_of(t, true), op, args, result);
     if (!is_small(t))
         return false;
@@ -419,7 +419,7 @@ static struct ptx_operand arithmetic_emit(struct nvptx_scalars *out, enum thread
         return compare_emit(out, op, t, args);
     if (dtype_is_int(t))
         return integer_emit(out, op, t, args);
-    return is_half(t) ? half_single(out, op, t, args, count) : float_emit(out, op, t, args);
+    return dtype_is_half(t) ? half_single(out, op, t, args, count) : float_emit(out, op, t, args);
 }
 
 struct ptx_operand nvptx_op(struct nvptx_scalars *out, enum thread_opcode op, enum dtype t,

@@ -9,7 +9,7 @@ void nvptx_unpack(struct nvptx_scalars *out, enum dtype t, struct ptx_operand wo
                   struct ptx_operand *elements)
 {
     int bits = dtype_table[t].bits, count = 32 / bits;
-    if (is_half(t)) {
+    if (dtype_is_half(t)) {
         for (int i = 0; i < count; i++)
             elements[i] = ptx_reg(out->build, MOD_B16);
         ptx_emit(out->build, "mov.b32", ptx_vector(out->build, elements, 2), word);
@@ -35,7 +35,7 @@ struct ptx_operand nvptx_pack(struct nvptx_scalars *out, enum dtype t,
                               const struct ptx_operand *elements)
 {
     enum { LOW_BYTES = 0x0040, LOW_HALVES = 0x5410 }; /* prmt: which byte of {b, a} each is */
-    if (is_half(t))
+    if (dtype_is_half(t))
         return NEW(out, MOD_B32, "mov.b32", ptx_vector(out->build, elements, 2));
     if (dtype_table[t].bits == 16)
         return NEW(out, MOD_B32, "prmt.b32", elements[0], elements[1], ptx_int(LOW_HALVES));

@@ -105,7 +105,7 @@ void nvptx_atomic_loop(struct nvptx_scalars *out, enum thread_opcode op, enum dt
 /* The formats of matrix units, which are computed in f32. */
 static inline bool is_matrix_format(enum dtype t)
 {
-    return t == DT_TF32 || is_byte_float(t);
+    return t == DT_TF32 || dtype_is_byte_float(t);
 }
 static inline bool is_small(enum dtype t)
 {

@@ -12,7 +12,7 @@ uint16_t nvptx_per_word(enum dtype t)
 
 enum ptx_mod nvptx_register_type(struct thread_type t)
 {
-    return t.count == 1 && is_half(t.dtype) ? MOD_B16 : nvptx_word_type(t.dtype);
+    return t.count == 1 && dtype_is_half(t.dtype) ? MOD_B16 : nvptx_word_type(t.dtype);
 }
 
 uint16_t nvptx_words(struct thread_type type)

@@ -239,8 +239,8 @@ static void finish_element(struct finish *f, int64_t at)
 static struct weak_sum weak_sum_of(struct oracle *o, const struct expr *e, int64_t k)
 {
     struct weak_sum weak = {0};
-    if (is_byte_float(expr_unconverted_factor(e->args[0])->type.dtype) &&
-        is_byte_float(expr_unconverted_factor(e->args[1])->type.dtype))
+    if (dtype_is_byte_float(expr_unconverted_factor(e->args[0])->type.dtype) &&
+        dtype_is_byte_float(expr_unconverted_factor(e->args[1])->type.dtype))
         weak.k = kernel_unit_terms(o->kernel);
     if (weak.k > 0)
         weak.unit = 0x1p-13; /* of 14 bits, truncated */

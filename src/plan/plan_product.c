@@ -42,19 +42,15 @@ struct plan_source plan_source_of(const struct expr *dot, int side)
 
 /* --- types --- */
 
-static bool is_byte(enum dtype t)
-{
-    return t == DT_I8 || t == DT_U8;
-}
-
 /* Do units multiply bytes as they come, whatever type they join in? e4m3 with e5m2 meet in f16; what
  * the program itself calls f16 stays that. */
 static bool takes_bytes(enum dtype x, enum dtype y, enum dtype a, enum dtype b)
 {
     if (!dtype_holds(a, x) || !dtype_holds(b, y))
         return false;
-    return (is_byte(x) && is_byte(y) && !dtype_is_float(a)) ||
-           (is_byte_float(x) && is_byte_float(y) && x != y && a == DT_F16 && b == DT_F16);
+    return (dtype_is_byte_int(x) && dtype_is_byte_int(y) && !dtype_is_float(a)) ||
+           (dtype_is_byte_float(x) && dtype_is_byte_float(y) && x != y && a == DT_F16 &&
+            b == DT_F16);
 }
 
 struct plan_product plan_product_of(const struct expr *dot)
@@ -81,7 +77,7 @@ static bool takes_types(const struct target_unit *u, enum dtype a, enum dtype b,
 
 bool plan_unit_takes(const struct target_unit *u, const struct plan_product *p)
 {
-    bool bytes = is_byte_float(p->a) && is_byte_float(p->b);
+    bool bytes = dtype_is_byte_float(p->a) && dtype_is_byte_float(p->b);
     return takes_types(u, p->a, p->b, p->sum) || (bytes && takes_types(u, DT_F16, DT_F16, p->sum));
 }
 

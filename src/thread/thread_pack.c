@@ -116,9 +116,9 @@ static bool computes_words(const struct thread_operation *op)
     case THREAD_SQUARE:
     case THREAD_MIN:
     case THREAD_MAX:
-    case THREAD_CLIP: return t != DT_BOOL && (!shares || is_half(t));
+    case THREAD_CLIP: return t != DT_BOOL && (!shares || dtype_is_half(t));
     case THREAD_SELECT: return t != DT_BOOL;
-    case THREAD_CONVERT: return is_half(t) && op->types[1] == DT_F32;
+    case THREAD_CONVERT: return dtype_is_half(t) && op->types[1] == DT_F32;
     default: return false;
     }
 }

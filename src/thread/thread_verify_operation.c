@@ -359,9 +359,9 @@ static void check_copy(struct checks *c, const struct thread_operation *op)
 static bool adds_vector(const struct thread_operation *op)
 {
     const enum dtype t = op->types[0];
-    const int count = op->results.data[0]->type.count, most = t == DT_F32                   ? 4
-                                                              : t == DT_F16 || t == DT_BF16 ? 8
-                                                                                            : 1;
+    const int count = op->results.data[0]->type.count, most = t == DT_F32        ? 4
+                                                              : dtype_is_half(t) ? 8
+                                                                                 : 1;
     return op->op == THREAD_ATOMIC_ADD && op->operands.data[0].kind != THREAD_ELEMENT &&
            count <= most && (count & (count - 1)) == 0;
 }

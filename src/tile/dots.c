@@ -168,7 +168,7 @@ static bool read_access(const struct loop *l, struct factor *f, const struct typ
 static bool takes_type(enum dtype from, enum dtype sum)
 {
     if (sum == DT_I32)
-        return from == DT_I8 || from == DT_U8;
+        return dtype_is_byte_int(from);
     return (from == sum && (sum == DT_F32 || sum == DT_F64)) ||
            (sum == DT_F32 && dtype_is_float(from) && dtype_size(from) < dtype_size(DT_F32));
 }

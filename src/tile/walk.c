@@ -175,8 +175,8 @@ const struct expr *expr_unconverted_factor(const struct expr *factor)
 
 bool expr_product_is_small(const struct stmt *s)
 {
-    return is_byte_float(expr_unconverted_factor(s->value->args[0])->type.dtype) &&
-           is_byte_float(expr_unconverted_factor(s->value->args[1])->type.dtype);
+    return dtype_is_byte_float(expr_unconverted_factor(s->value->args[0])->type.dtype) &&
+           dtype_is_byte_float(expr_unconverted_factor(s->value->args[1])->type.dtype);
 }
 
 static void note_unit_terms(void *user, struct stmt *s)

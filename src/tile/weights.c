@@ -139,7 +139,7 @@ static const struct expr *without_repeat(const struct expr *e, int64_t *times)
 static bool is_codes(const struct reading *r, const struct expr *e, int64_t times)
 {
     const enum dtype t = e->type.dtype;
-    return (t == DT_U8 || t == DT_I8) && is_part(e) && e->type.rank == 2 && e->indices == 2 &&
+    return dtype_is_byte_int(t) && is_part(e) && e->type.rank == 2 && e->indices == 2 &&
            times <= MOST_REPEAT && e->type.extent[0] * times == r->depth &&
            e->type.extent[1] == r->columns;
 }
@@ -169,14 +169,9 @@ static bool has(const struct expr *e, const struct expr *part)
     return found;
 }
 
-static bool is_byte(enum dtype t)
-{
-    return t == DT_U8 || t == DT_I8;
-}
-
 static bool is_rounded(enum dtype t)
 {
-    return t == DT_F32 || t == DT_F16 || t == DT_BF16;
+    return t == DT_F32 || dtype_is_half(t);
 }
 
 /* Reads a row of scales, with casts that keep its values. Returns its index, -1: it is not one. */
@@ -186,7 +181,7 @@ static int read_scale(struct reading *r, const struct expr *e)
     while (e->op == OP_CAST) {
         enum dtype from = e->args[0]->type.dtype, to = e->type.dtype;
         bool keeps = from == to || (is_rounded(from) && to == DT_F32) ||
-                     (is_byte(from) && (is_rounded(to) || to == DT_I32));
+                     (dtype_is_byte_int(from) && (is_rounded(to) || to == DT_I32));
         if (!keeps)
             return -1;
         e = e->args[0];
@@ -194,7 +189,8 @@ static int read_scale(struct reading *r, const struct expr *e)
     int64_t times, rows = 1;
     const struct expr *of = without_repeat(e, &times);
     if (!is_part(of) || of->type.extent[of->type.rank - 1] != r->columns ||
-        !(is_rounded(of->type.dtype) || is_byte(of->type.dtype)) || w->scales == MOST_SCALES)
+        !(is_rounded(of->type.dtype) || dtype_is_byte_int(of->type.dtype)) ||
+        w->scales == MOST_SCALES)
         return -1;
     if (of->type.rank == 2)
         rows = of->type.extent[0];
@@ -221,7 +217,7 @@ static bool tabulate(struct reading *r, const struct expr *e)
 {
     struct weights *w = r->w;
     struct literal v;
-    if (!is_rounded(e->type.dtype) && e->type.dtype != DT_I32 && !is_byte(e->type.dtype))
+    if (!is_rounded(e->type.dtype) && e->type.dtype != DT_I32 && !dtype_is_byte_int(e->type.dtype))
         return false;
     for (int64_t k = 0; k < w->repeat; k++)
         for (int64_t code = 0; code < CODES; code++) {
@@ -279,7 +275,8 @@ static bool read_scaled(struct reading *r, const struct expr *e)
             return false;
     }
     if (t == DT_I32) { /* exact in f32 */
-        if (e->op == OP_MUL || r->most > MOST_INTEGER || !is_byte(r->w->scale[scale]->type.dtype))
+        if (e->op == OP_MUL || r->most > MOST_INTEGER ||
+            !dtype_is_byte_int(r->w->scale[scale]->type.dtype))
             return false;
         r->most += MOST_INTEGER;
     }

@@ -233,7 +233,7 @@ void maker_load(struct maker *m, int class, int bits, char name[MOST_NAME])
     text_printf(&m->body, "    cvt.u%d.u64 %s, %s;\n", bits, name, wide);
 }
 
-static bool is_half(enum ptx_mod t)
+static bool dtype_is_half(enum ptx_mod t)
 {
     return t == PTX_F16 || t == PTX_BF16 || t == PTX_F16X2 || t == PTX_BF16X2;
 }
@@ -246,7 +246,7 @@ static int class_of(const struct maker *m, const struct ptx_slot *slot, int nth)
         return ANY_F32;
     if (t == PTX_F64)
         return ANY_F64;
-    if (is_half(t))
+    if (dtype_is_half(t))
         return ANY_HALF;
     bool lanes = op == PTX_SHFL && nth > 0;
     return slot->type < TYPE_NTH || op == PTX_BMSK || lanes ? SMALL : INTEGERS;

@@ -258,7 +258,7 @@ static const struct {
 
 static bool has_type(int target, enum dtype t)
 {
-    return target >= 89 || !is_byte_float(t);
+    return target >= 89 || !dtype_is_byte_float(t);
 }
 
 static void try_operation(int target, const char *name, const struct operation *o, enum dtype t)

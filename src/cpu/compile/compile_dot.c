@@ -271,7 +271,7 @@ bool compile_sum_store(struct compiler *c, const struct expr *target)
 static bool is_sum(const struct compiler *c, const struct expr *e, const struct sym *sum)
 {
     bool halves = e->op == OP_CAST && sum->type.dtype == DT_F32 && c->set->dot->has_halves &&
-                  (e->type.dtype == DT_F16 || e->type.dtype == DT_BF16);
+                  dtype_is_half(e->type.dtype);
     if (halves)
         e = e->args[0];
     return e->op == OP_REF && e->sym == sum;

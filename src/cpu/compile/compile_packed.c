@@ -88,14 +88,9 @@ static void note_use(struct survey *s, const struct expr *tile, const struct pac
         refuse(s, tile->sym, CPU_SLOW_TWO_FORMS, tile->loc);
 }
 
-static bool is_byte(enum dtype t)
-{
-    return t == DT_I8 || t == DT_U8;
-}
-
 static bool fits_i16(enum dtype t)
 {
-    return is_byte(t) || t == DT_I16;
+    return dtype_is_byte_int(t) || t == DT_I16;
 }
 
 /* Returns the expression below casts that keep the values of 8-bit integers and of floats of 16 bits
@@ -105,9 +100,9 @@ static const struct expr *without_widening(const struct expr *e)
     if (e->op != OP_CAST)
         return e;
     enum dtype to = e->type.dtype, from = e->args[0]->type.dtype;
-    bool wider = dtype_is_int(to) && !is_byte(to) && (from == DT_U8 || to != DT_U16);
+    bool wider = dtype_is_int(to) && !dtype_is_byte_int(to) && (from == DT_U8 || to != DT_U16);
     bool exact = to == DT_F32 && dtype_is_float(from) && dtype_size(from) < dtype_size(to);
-    return (is_byte(from) && wider) || exact ? e->args[0] : e;
+    return (dtype_is_byte_int(from) && wider) || exact ? e->args[0] : e;
 }
 
 /* Returns whether both operands are bf16, and not converted to f32 first, whose steps are added in
@@ -140,7 +135,8 @@ struct dot_grouping dot_grouping(const struct compiler *c, const struct expr *do
         flipped = false;
     }
     bool integers = (sum == DT_I32 || sum == DT_U32) && fits_i16(left) && fits_i16(right);
-    if (integers && is_byte(left) && is_byte(right) && depth % 4 == 0 && routine)
+    if (integers && dtype_is_byte_int(left) && dtype_is_byte_int(right) && depth % 4 == 0 &&
+        routine)
         return (struct dot_grouping){4, routine, left, flipped};
     if (integers && depth % 2 == 0 && set->dot_i16)
         return (struct dot_grouping){2, set->dot_i16, DT_I16, false};
@@ -570,7 +566,7 @@ static bool are_halves(const struct packed_weights *w)
                 (w->steps == 1 || takes_zeros(w));
     for (int i = 0; i < w->scales; i++)
         fits &= w->every[i] % 2 == 0;
-    return fits && !is_byte(scale_type(w, w->steps - 1));
+    return fits && !dtype_is_byte_int(scale_type(w, w->steps - 1));
 }
 
 /* Returns whether the weights are integers of 8 bits times a scale of f16, rounded to f16. */

@@ -132,7 +132,7 @@ static void describe_arithmetic(const struct compiler *c, const struct expr *e, 
         t = DT_I32;
     enum dtype computed = routine_compute_dtype(routine_compute_of(t));
     o->kernel = routine_elementwise(c->set, e->op, routine_compute_of(t));
-    if (e->op == OP_FMA && (t == DT_F16 || t == DT_BF16)) {
+    if (e->op == OP_FMA && dtype_is_half(t)) {
         o->kernel = t == DT_F16 ? c->set->elementwise->fma_f16 : c->set->elementwise->fma_bf16;
         computed = t;
     }
