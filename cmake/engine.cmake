@@ -1,7 +1,9 @@
 # The target `engine` is the command-line program for WebAssembly, with the commands that a browser can run (web/engine/engine_commands.c). It is one
 # file, web/engine.wasm in the build folder; the linker leaves out all unreachable code.
 file(GLOB engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/engine/*.c)
-list(FILTER tool_sources EXCLUDE REGEX "/tools/[a-z]+/(app(_files|_report)?|assembler|commands|cuda_path|cuda_source|doing|progress|toolchain|(cmd_)?(bench|build|devices|fmt|lsp|new|play|tune)(_[a-z0-9_]+)?|serve|watch|folder_events|page_files|cublas(_find)?|onednn|peers(_find)?)[.]c$")
+# Left out: commands that need processes, a disk or a GPU, and the files that web/engine replaces.
+list(FILTER tool_sources EXCLUDE REGEX "/tools/((app|bench|build|lsp|play|tune)/|ptx/assembler|cli/(cmd_(devices|fmt|new)|commands|cuda_path|\
+cuda_source|doing|folder_events|progress|toolchain|watch)[.]c$)")
 list(REMOVE_ITEM tool_sources ${PROJECT_BINARY_DIR}/cuda_headers.c ${PROJECT_BINARY_DIR}/template_texts.c)
 add_executable(engine ${tool_sources} ${engine_sources} ${library_objects})
 set_target_properties(engine PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/web SUFFIX .wasm)

@@ -3,8 +3,8 @@
 
     check_structure.py [ROOT]
 
-Errors: an include against the order of the folders; in tools/, an include of ours other than the public headers and tools/ itself; two files of one
-name (test data aside); files of a room that call each other in a circle; a name for other files without a prefix of its folder; numbers read or printed
+Errors: an include against the order of the folders; in tools/, an include of ours other than the public headers and tools/ itself, a use of another
+command's file, and a file of tools/cli for one command; two files of one name (test data aside); files of a room that call each other in a circle; a name for other files without a prefix of its folder; numbers read or printed
 in the host program's locale; a search for words in messages; a pass that docs/structure.md does not list, or in another order; files of src/ and
 tools/ of more than 800 lines. Warnings: other files of more than 1000 lines, functions of more than 75.
 """
@@ -43,6 +43,8 @@ BELOW = {
     "blas": {"base", "driver"},
     "audit": set(),
 }
+# The folders of tools/ that each folder may include, apart from itself and cli: `explain --device cpu` runs a kernel, completions list puzzles.
+TOOLS_BELOW = {"check": {"app", "ptx"}, "cli": {"learn"}, "explain": {"ptx", "run"}, "run": {"app", "ptx"}, "show": {"ptx"}}
 # A name that other files of src/ can use begins with a prefix of its room: the room's own name, the name of one of its files, or one of these nouns,
 # which no other room has as a prefix. So every name says where it is defined.
 NOUNS = {
@@ -122,12 +124,26 @@ def check_includes(root, errors):
 
 
 def check_tools(root, errors):
-    for path in sources(root, "tools"):
+    users = defaultdict(set)  # the folders that include each header of tools/cli
+    for path in sources(root, "tools", "web/engine"):
         text = open(os.path.join(root, path)).read()
+        folder = path.split("/")[1]
         for match in INCLUDE.finditer(text):
             target = match.group(1)
-            if not PUBLIC.fullmatch(target) and not os.path.exists(os.path.join(root, "tools", target)):
-                errors.append(f"{path}:{line_of(text, match.start())}: tools include the public headers alone, not {target}")
+            place = f"{path}:{line_of(text, match.start())}"
+            other = target.split("/")[0]
+            found = os.path.exists(os.path.join(root, "tools", target))
+            if found and other == "cli" and os.path.splitext(path)[0] != os.path.splitext(os.path.join("tools", target))[0]:
+                users[target].add(folder)
+            if not path.startswith("tools") or PUBLIC.fullmatch(target):
+                continue
+            if not found:
+                errors.append(f"{place}: tools include the public headers alone, not {target}")
+            elif "/" in target and other not in {folder, "cli"} | TOOLS_BELOW.get(folder, set()):
+                errors.append(f"{place}: {folder} must not include {target}: what several commands share is in tools/cli")
+    for target, folders in sorted(users.items()):
+        if len(folders) == 1 and folders.isdisjoint({"cli", "engine"}):
+            errors.append(f"tools/{target} has users in tools/{folders.pop()} alone: it belongs there")
 
 
 def check_names(root, errors):

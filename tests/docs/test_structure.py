@@ -16,7 +16,12 @@ SOUND = {
     "src/ptx/ptx_print.c": "void ptx_print(void)\n{\n}\n",
     "src/ptx/ptx_parse.c": "void ptx_parse(void)\n{\n    ptx_print();\n}\n",
     "src/ptx/ptx_lines.c": "void ptx_lines(void)\n{\n    ptx_parse();\n}\n",
-    "tools/show/cmd_show.c": '#include "tilewright.h"\n',
+    "tools/show/cmd_show.c": '#include "tilewright.h"\n#include "cli/json.h"\n',
+    "tools/run/cmd_run.c": '#include "cli/json.h"\n',
+    "tools/run/run.h": "",
+    "tools/cli/json.h": "",
+    "tools/cli/json.c": '#include "cli/json.h"\n',
+    "tools/explain/cmd_explain.c": '#include "run/run.h"\n',
     "build/text.c": "",  # what a build writes has no rules
     "build-test/text.c": "",
     "src/api/pass_order.c": 'static const struct pass pass_order_list[] = {\n    {EVERY_KERNEL, "fold", pass_fold, ""},\n'
@@ -33,6 +38,9 @@ FAULTS = [
     ("src/ptx/ptx_print.c", '#include "text.h"\n', "src/ptx/ptx_print.c:1: text.h is not written from src/"),
     ("src/ptx/ptx_print.c", '#include "tilewright.h"\n', "src/ptx/ptx_print.c:1: only src/api includes public headers"),
     ("tools/show/cmd_show.c", '#include "base/text.h"\n', "tools/show/cmd_show.c:1: tools include the public headers alone, not base/text.h"),
+    ("tools/show/cmd_show.c", '#include "cli/json.h"\n#include "run/run.h"\n',
+     "tools/show/cmd_show.c:2: show must not include run/run.h: what several commands share is in tools/cli"),
+    ("tools/show/cmd_show.c", "", "tools/cli/json.h has users in tools/run alone: it belongs there"),
     ("src/sim/text.c", "", "text.c is the name of several files: src/base/text.c, src/sim/text.c"),
     ("tools/build/text.c", "", "text.c is the name of several files: src/base/text.c, tools/build/text.c"),
     ("src/ptx/ptx_lines.c", "void write_lines(void)\n{\n}\n", "src/ptx/ptx_lines.c:1: write_lines has no prefix of ptx"),

@@ -3,9 +3,9 @@
 #ifndef TW_BENCH_ARRAYS_H
 #define TW_BENCH_ARRAYS_H
 
-#include "bench/bench_rounds.h"
+#include "cli/rounds.h"
 #include "cli/options.h"
-#include "bench/product.h"
+#include "cli/product.h"
 #include "cli/tensor.h"
 
 struct slab {

@@ -104,7 +104,7 @@ static tw_status fill(struct cpu_job *j)
         return s;
     r->dtype = bench_type_read(j->launch, j->kernel);
     s = operands_make(&j->arrays, j->launch, j->kernel, 1,
-                      bench_scale(j->entry->takes_sizes ? r->k : 0, r->dtype));
+                      product_scale(j->entry->takes_sizes ? r->k : 0, r->dtype));
     if (s == TW_OK && j->entry->is_product)
         find_operands(j);
     return s;

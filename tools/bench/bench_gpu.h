@@ -5,9 +5,9 @@
 
 #include "bench/bench.h"
 #include "bench/bench_arrays.h"
-#include "bench/bench_rounds.h"
+#include "cli/rounds.h"
 #include "bench/bench_set.h"
-#include "cli/cublas.h"
+#include "bench/cublas.h"
 #include "cli/progress.h"
 #include "tilewright_gpu.h"
 

@@ -191,7 +191,7 @@ static void open_job(struct gpu_rounds *x, struct gpu_job *j, const struct shape
                      tw_dtype dtype)
 {
     const struct product_of *product = j->entry->is_product ? &j->entry->product : NULL;
-    double scale = bench_scale(j->entry->takes_sizes ? j->row->shape.k : 0, j->row->dtype);
+    double scale = product_scale(j->entry->takes_sizes ? j->row->shape.k : 0, j->row->dtype);
     if (!bench_arrays_make(&j->arrays, &x->pool, &x->b->gpu, j->first, product, scale,
                            x->b->rest)) {
         gpu_refuse(j, TW_NO_MEMORY, j->arrays.why);

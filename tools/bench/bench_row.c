@@ -1,6 +1,6 @@
 /* Stores the results of a run in its row. */
 #include "bench/bench.h"
-#include "explain/verdict.h"
+#include "cli/verdict.h"
 
 #include <string.h>
 

@@ -138,7 +138,7 @@ static tw_kernel *kernel_of(const struct bench_entry *e, int index)
 static bool takes_type(const struct bench_entry *e, tw_dtype type)
 {
     for (int i = 0; i < kernels_of(e); i++)
-        if (type == TW_DTYPE_NONE || bench_takes_type(kernel_of(e, i), type))
+        if (type == TW_DTYPE_NONE || kernel_takes_type(kernel_of(e, i), type))
             return true;
     return false;
 }
@@ -213,7 +213,7 @@ int bench_set_open(struct bench_set *x, const struct program_config *config)
     int status = shapes_gather(&x->shapes, x->self, x->given);
     x->best = options_has(x->given, "best");
     if (status == STATUS_OK)
-        status = bench_split_types(&x->types, &x->rest, x->self, x->given);
+        status = type_list_split(&x->types, &x->rest, x->self, x->given);
     if (status == STATUS_OK)
         status = gather_entries(x, config);
     if (status == STATUS_OK)

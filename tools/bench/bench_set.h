@@ -3,7 +3,8 @@
 #define TW_BENCH_SET_H
 
 #include "bench/bench_settings.h"
-#include "bench/product.h"
+#include "cli/product.h"
+#include "cli/type_list.h"
 #include "tilewright_family.h"
 
 /* Kernel to time. */
@@ -25,7 +26,7 @@ struct bench_set {
     int64_t default_size; /* m, n and k if no option gives them */
 
     struct options rest; /* --set and --tune, and --type with a name */
-    struct bench_types types;
+    struct type_list types;
     struct shapes shapes;     /* one at least */
     struct program *programs; /* open */
     int program_count;

@@ -2,7 +2,7 @@
 #ifndef TW_BENCH_TRITON_H
 #define TW_BENCH_TRITON_H
 
-#include "bench/gemm.h"
+#include "cli/gemm.h"
 
 struct triton_time {
     char name[48]; /* "Triton 3.6.0" */

@@ -6,7 +6,7 @@
 #ifndef TW_BENCH_VALUES_H
 #define TW_BENCH_VALUES_H
 
-#include "bench/gemm.h"
+#include "cli/gemm.h"
 
 /* Factor of a product, row-major. Its elements are the first `period` ones, again and again. */
 struct factor {

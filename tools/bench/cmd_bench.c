@@ -1,6 +1,6 @@
 /* Command bench: chooses the kind of bench, and declares the options. */
 #include "bench/bench.h"
-#include "bench/bench_shapes.h"
+#include "cli/shapes.h"
 #include "cli/commands.h"
 #include "cli/target.h"
 #include "cli/tuned.h"

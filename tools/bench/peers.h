@@ -3,7 +3,7 @@
 #ifndef TW_PEERS_H
 #define TW_PEERS_H
 
-#include "bench/gemm.h"
+#include "cli/gemm.h"
 
 #include <stddef.h>
 

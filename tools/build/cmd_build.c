@@ -2,7 +2,7 @@
 #include "build/build.h"
 #include "cli/chosen.h"
 #include "cli/commands.h"
-#include "learn/learn_file.h"
+#include "cli/file_new.h"
 #include "cli/part_file.h"
 #include "cli/time_limit.h"
 

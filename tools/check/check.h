@@ -5,13 +5,13 @@
 #ifndef TW_CHECK_H
 #define TW_CHECK_H
 
-#include "check/findings.h"
+#include "cli/findings.h"
 #include "cli/operands.h"
 #include "cli/progress.h"
-#include "cli/remarks.h"
+#include "check/remarks.h"
 #include "cli/settings.h"
 #include "cli/sim_options.h"
-#include "cli/space.h"
+#include "check/space.h"
 #include "cli/tensor.h"
 
 enum { CHECK_CONFIGURATIONS = 20000 }; /* limit; a remark reports the rest */

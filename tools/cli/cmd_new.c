@@ -1,7 +1,7 @@
 /* Command new: creates a first kernel to change, from a template of tools/templates. */
 #include "cli/commands.h"
 #include "cli/embedded_text.h"
-#include "learn/learn_file.h"
+#include "cli/file_new.h"
 
 #include <ctype.h>
 #include <errno.h>

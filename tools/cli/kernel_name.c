@@ -1,5 +1,5 @@
 #include "cli/kernel_name.h"
-#include "learn/learn_mangled.h"
+#include "cli/mangled.h"
 #include "cli/tool.h"
 
 #include <ctype.h>

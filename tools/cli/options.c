@@ -1,7 +1,6 @@
 /* A word is an option if it starts with '-' and is longer than that, except for "-:KERNEL". "--"
  * ends the options. Both `--name value` and `--name=value` are accepted. */
 #include "cli/options.h"
-#include "ptx/ptx_file.h"
 #include "cli/tool.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* Draws bars of explained kernels as SVG: the ladder of their speeds, and their traffic counted
  * in six ways. */
-#include "explain/explain_chart.h"
 #include "explain/explained.h"
 #include "cli/figures.h"
 #include "cli/part_file.h"
+#include "cli/svg.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,6 +3,7 @@
 #ifndef TW_EXPLAIN_CHART_H
 #define TW_EXPLAIN_CHART_H
 
+#include "cli/svg.h"
 #include "tilewright.h"
 #include "tilewright_model.h"
 
@@ -18,7 +19,7 @@ struct chart_ceiling {
     const char *name; /* "f32" */
     double speed;
 };
-enum { CHART_LEVELS = 4, CHART_CEILINGS = 4 };
+enum { CHART_LEVELS = SVG_LEVELS, CHART_CEILINGS = 4 };
 struct chart_kernel {
     const char *name;
     char *why_not;   /* not NULL: drawn without points, with this text at its name */
@@ -37,11 +38,6 @@ struct chart {
     int kernel_count;
     struct chart_kernel *kernels;
 };
-
-/* Parts for other charts: text with a class, escaped characters, the styles. */
-void svg_text(FILE *out, double x, double y, const char *class, const char *text);
-void svg_escaped(FILE *out, const char *text);
-void svg_style(FILE *out);
 
 void chart_draw(FILE *out, const struct chart *c);
 /* Writes the whole diagram, or no file if that fails. Returns NULL, or a message; the caller

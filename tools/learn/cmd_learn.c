@@ -1,6 +1,6 @@
 /* Command learn: puzzles, and a judge for the answers. */
 #include "cli/commands.h"
-#include "learn/learn_file.h"
+#include "cli/file_new.h"
 #include "learn/learn_inputs.h"
 #include "learn/learn_progress.h"
 #include "learn/learn_report.h"

@@ -1,7 +1,7 @@
 #include "learn/learn_cuda.h"
 #include "cli/cuda_source.h"
 #include "learn/learn_formula.h"
-#include "learn/learn_mangled.h"
+#include "cli/mangled.h"
 #include "cli/target.h"
 #include "cli/tensor.h"
 #include "cli/toolchain.h"

@@ -1,5 +1,5 @@
 #include "learn/learn_problems.h"
-#include "check/findings.h"
+#include "cli/findings.h"
 
 #include <stdlib.h>
 #include <string.h>

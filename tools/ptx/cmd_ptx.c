@@ -1,8 +1,8 @@
 /* Runs PTX and CUDA C once, or checks them in many orders of warps. */
 #include "ptx/cmd_ptx.h"
-#include "cli/assembler.h"
+#include "ptx/assembler.h"
 #include "cli/device_asked.h"
-#include "check/findings.h"
+#include "cli/findings.h"
 #include "ptx/ptx_launch.h"
 #include "cli/trace_file.h"
 #include "cli/why.h"

@@ -1,9 +1,9 @@
 #include "ptx/ptx_file.h"
 #include "cli/cuda_source.h"
 #include "cli/kernel_name.h"
-#include "cli/param_names.h"
+#include "ptx/param_names.h"
 #include "cli/files_read.h"
-#include "cli/template_hint.h"
+#include "ptx/template_hint.h"
 
 #include <ctype.h>
 #include <stdlib.h>

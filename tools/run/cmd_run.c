@@ -8,7 +8,7 @@
 #include "run/run.h"
 #include "cli/settings.h"
 #include "cli/tuned.h"
-#include "explain/verdict.h"
+#include "cli/verdict.h"
 #include "cli/time_limit.h"
 #include "cli/watch.h"
 

@@ -1,9 +1,9 @@
 /* Draws a profile as a flame graph: the kernel, below it its lines, below each line its kinds of
  * steps, and below these the operations. A part is as wide as its time. Each has a title, which
  * browsers show under the pointer. */
-#include "explain/explain_chart.h"
 #include "cli/figures.h"
 #include "cli/part_file.h"
+#include "cli/svg.h"
 #include "run/profiled.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * those of another run whose outputs initially hold the pattern of unwritten memory. */
 #include "cli/operands.h"
 #include "run/run.h"
-#include "explain/verdict.h"
+#include "cli/verdict.h"
 #include "cli/doing.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Command tune: finds and stores the fastest tuned values of a kernel that give right results. */
 #include "cli/commands.h"
-#include "bench/product.h"
+#include "cli/product.h"
 #include "cli/settings.h"
-#include "cli/table_file.h"
+#include "tune/table_file.h"
 #include "tune/tune.h"
 #include "cli/tuned.h"
 

@@ -27,7 +27,7 @@
 #ifndef TW_TUNE_H
 #define TW_TUNE_H
 
-#include "bench/bench_shapes.h"
+#include "cli/shapes.h"
 #include "cli/json.h"
 #include "cli/operands.h"
 #include "cli/progress.h"

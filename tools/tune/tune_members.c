@@ -1,8 +1,8 @@
 /* The kernels that are tuned together, their element types and settings. */
 #include "tune/tune.h"
 
-#include "bench/bench_settings.h"
-#include "bench/product.h"
+#include "cli/type_list.h"
+#include "cli/product.h"
 #include "cli/settings.h"
 
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static tw_dtype usual_type(const struct tuning *t)
 
 static int split_types(struct tuning *t)
 {
-    struct bench_types found = {.count = 0};
+    struct type_list found = {.count = 0};
     if (!lists_types(t)) {
         size_t bytes = (size_t)(t->given->use_count + 1) * sizeof *t->given->uses;
         t->types[t->type_count++] = usual_type(t);
@@ -124,7 +124,7 @@ static int split_types(struct tuning *t)
         memcpy(t->settings.uses, t->given->uses, bytes - sizeof *t->given->uses);
         return STATUS_OK;
     }
-    int status = bench_split_types(&found, &t->settings, t->self, t->given);
+    int status = type_list_split(&found, &t->settings, t->self, t->given);
     for (int i = 0; i < found.count && status == STATUS_OK; i++)
         t->types[t->type_count++] = found.list[i];
     return status;
@@ -178,7 +178,7 @@ int members_open(struct tuning *t)
                                           .colour = on_terminal(stderr),
                                           .device = options_value(t->given, "device")};
     t->programs = need_memory((size_t)words * sizeof *t->programs);
-    t->types = need_memory(TYPES_MOST * sizeof *t->types);
+    t->types = need_memory(TYPE_LIST_MOST * sizeof *t->types);
     status = context_open(&t->ctx, &config);
     for (int i = 0; i < words && status == STATUS_OK; i++)
         status = open_word(t, t->given->words[i]);
@@ -250,7 +250,7 @@ int member_settings(const struct tuning *t, const struct member *m, tw_launch *l
 /* Leaves a member out that does not take the type in turn. */
 static bool is_left_out(const struct tuning *t, const struct member *m)
 {
-    if (m->count > 0 && (t->type == TW_DTYPE_NONE || bench_takes_type(m->kernel, t->type)))
+    if (m->count > 0 && (t->type == TW_DTYPE_NONE || kernel_takes_type(m->kernel, t->type)))
         return false;
     if (t->member_count > 1)
         complain(NULL,

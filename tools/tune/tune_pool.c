@@ -4,8 +4,7 @@
  * of `bench` do, so that a run finds no data of the previous run there. A copy is a range of the
  * piece. The pieces hold random numbers that repeat after some megabytes. Arrays whose values
  * depend on the shape, such as indices, are written again for each problem. */
-#include "bench/bench_settings.h"
-#include "bench/product.h"
+#include "cli/product.h"
 #include "cli/settings.h"
 #include "tune/tune.h"
 
@@ -134,7 +133,7 @@ static double scale_of(const struct tuning *t, tw_dtype dtype)
         else if (p->operations > 0 && tw_launch_value(t->members[0].launch, "k", &v) == TW_OK)
             longest = v.i > longest ? v.i : longest;
     }
-    return bench_scale(longest, dtype);
+    return product_scale(longest, dtype);
 }
 
 static void fill_host(const struct tuning *t, int array, tw_array *x, tw_launch *l, int64_t least,

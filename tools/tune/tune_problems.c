@@ -1,7 +1,7 @@
 /* The problems, and the facts about their sizes that programs depend on. */
 #include "tune/tune.h"
 
-#include "bench/product.h"
+#include "cli/product.h"
 #include "cli/settings.h"
 
 #include <stdlib.h>

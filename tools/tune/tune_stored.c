@@ -1,7 +1,7 @@
 /* --stored: a table from the results in the store, without measuring. */
 #include "tune/tune.h"
 
-#include "bench/product.h"
+#include "cli/product.h"
 #include "cli/tuned.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * least: the time of the best of them at a size, divided by that of the best of all, as the
  * geometric mean over the sizes; the library chooses them. Then those that were not measured at
  * some size are measured there, because a choice at other sizes is predicted from whole rows. */
-#include "cli/table_file.h"
+#include "tune/table_file.h"
 #include "tune/tune.h"
 
 #include <stdlib.h>

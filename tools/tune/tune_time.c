@@ -1,8 +1,8 @@
 /* Timed runs, in the process that measures.
  *
  * On a GPU, the entry of a build starts runs over copies of the arrays; short ones are recorded as a
- * graph (bench_rounds.h). On the CPU, the member's launch runs, with one copy. */
-#include "bench/bench_rounds.h"
+ * graph (rounds.h). On the CPU, the member's launch runs, with one copy. */
+#include "cli/rounds.h"
 #include "tune/tune_entries.h"
 
 #include <math.h>

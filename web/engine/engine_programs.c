@@ -1,7 +1,7 @@
 /* Replaces tools/cli/toolchain.c, cuda_source.c and assembler.c, which start other programs: a
  * browser has no compiler of CUDA C and no assembler. */
 #include "app/app.h"
-#include "cli/assembler.h"
+#include "ptx/assembler.h"
 #include "cli/cuda_source.h"
 #include "cli/toolchain.h"
 

@@ -13,7 +13,7 @@ export default defineConfig({
     target: "es2022",
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 2000, // kB
-    // One script, because `tilewright play --export PAGE.html` puts it into the page (tools/cli/page_files.c).
+    // One script, because `tilewright play --export PAGE.html` puts it into the page (tools/play/page_files.c).
     rolldownOptions: {
       output: { codeSplitting: false, entryFileNames: "assets/page-[hash].js" },
       checks: { bundlerTimings: false, pluginTimings: false },

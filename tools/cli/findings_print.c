@@ -1,5 +1,5 @@
 /* Writes findings as text and as JSON. */
-#include "check/findings.h"
+#include "cli/findings.h"
 
 void findings_print(const struct findings *f, FILE *out)
 {

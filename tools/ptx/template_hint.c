@@ -1,4 +1,4 @@
-#include "cli/template_hint.h"
+#include "ptx/template_hint.h"
 #include "cli/tool.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-#include "bench/bench_rounds.h"
+#include "cli/rounds.h"
 #include "cli/tool.h"
 #include "tilewright_gpu.h"
 

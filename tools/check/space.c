@@ -1,4 +1,4 @@
-#include "cli/space.h"
+#include "check/space.h"
 
 #include <stdlib.h>
 #include <string.h>

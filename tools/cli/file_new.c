@@ -1,4 +1,4 @@
-#include "learn/learn_file.h"
+#include "cli/file_new.h"
 #include "cli/complaints.h"
 #include "cli/tool.h"
 

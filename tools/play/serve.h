@@ -2,7 +2,7 @@
 #ifndef TW_SERVE_H
 #define TW_SERVE_H
 
-#include "cli/page_files.h"
+#include "play/page_files.h"
 
 enum { SERVE_PORT = 8017 };
 

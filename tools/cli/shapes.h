@@ -1,6 +1,6 @@
 /* Products that `bench` times: sizes from the command line, and suites of sizes. */
-#ifndef TW_BENCH_SHAPES_H
-#define TW_BENCH_SHAPES_H
+#ifndef TW_SHAPES_H
+#define TW_SHAPES_H
 
 #include "cli/tool.h"
 

@@ -1,7 +1,7 @@
 /* Command play: serves the page that contains the whole engine, for the kernel in a file. */
 #include "cli/commands.h"
 #include "cli/part_file.h"
-#include "cli/serve.h"
+#include "play/serve.h"
 #include "cli/target.h"
 #include "cli/toolchain.h"
 

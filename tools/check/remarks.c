@@ -1,4 +1,4 @@
-#include "cli/remarks.h"
+#include "check/remarks.h"
 #include "cli/tool.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "learn/learn_mangled.h"
+#include "cli/mangled.h"
 #include "cli/tool.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* Writes files for the user: once, and never over an existing file. */
-#ifndef TW_LEARN_FILE_H
-#define TW_LEARN_FILE_H
+#ifndef TW_FILE_NEW_H
+#define TW_FILE_NEW_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "cli/page_files.h"
+#include "play/page_files.h"
 #include "cli/base64.h"
 #include "cli/tool.h"
 

@@ -1,4 +1,4 @@
-#include "cli/assembler.h"
+#include "ptx/assembler.h"
 #include "cli/device_asked.h"
 #include "cli/toolchain.h"
 

@@ -1,4 +1,4 @@
-#include "explain/verdict.h"
+#include "cli/verdict.h"
 
 #include <math.h>
 

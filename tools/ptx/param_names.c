@@ -1,4 +1,4 @@
-#include "cli/param_names.h"
+#include "ptx/param_names.h"
 #include "cli/tool.h"
 
 #include <ctype.h>

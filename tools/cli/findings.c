@@ -1,4 +1,4 @@
-#include "check/findings.h"
+#include "cli/findings.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-#include "cli/cublas.h"
-#include "cli/cublas_find.h"
+#include "bench/cublas.h"
+#include "bench/cublas_find.h"
 #include "cli/tool.h"
 
 #include <dlfcn.h>

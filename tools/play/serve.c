@@ -1,4 +1,4 @@
-#include "cli/serve.h"
+#include "play/serve.h"
 #include "cli/tool.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 /* Groups findings of one cause: pairs of lines that the same missing barrier leaves unordered,
  * and the consequences of a race. */
-#include "check/findings.h"
+#include "cli/findings.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "bench/bench_shapes.h"
+#include "cli/shapes.h"
 
 #include <errno.h>
 #include <glob.h>

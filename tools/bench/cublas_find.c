@@ -1,4 +1,4 @@
-#include "cli/cublas_find.h"
+#include "bench/cublas_find.h"
 #include "cli/tool.h"
 
 #include <dlfcn.h>

@@ -5,7 +5,7 @@
 #ifndef TW_CUBLAS_H
 #define TW_CUBLAS_H
 
-#include "bench/gemm.h"
+#include "cli/gemm.h"
 
 struct cublas {
     void *library, *lt_library;

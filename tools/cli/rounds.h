@@ -5,10 +5,10 @@
  * is batches of one contender for a fixed time, then of the next, so that all contenders run at
  * the same clocks and temperatures. The result is the median, over the rounds, of the median of
  * each round's batches. */
-#ifndef TW_BENCH_ROUNDS_H
-#define TW_BENCH_ROUNDS_H
+#ifndef TW_ROUNDS_H
+#define TW_ROUNDS_H
 
-#include "bench/bench_graph.h"
+#include "cli/graph_calls.h"
 #include "tilewright.h"
 
 enum { ROUNDS_MOST = 64, ROUND_BATCHES = 20 };

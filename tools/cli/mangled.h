@@ -1,7 +1,7 @@
 /* Reads the types of a function's parameters from its symbol (the Itanium C++ ABI, "Mangling",
  * which clang and nvcc follow). */
-#ifndef TW_LEARN_MANGLED_H
-#define TW_LEARN_MANGLED_H
+#ifndef TW_MANGLED_H
+#define TW_MANGLED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "cli/table_file.h"
+#include "tune/table_file.h"
 #include "cli/json_read.h"
 #include "cli/part_file.h"
 #include "cli/tool.h"

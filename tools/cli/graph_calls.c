@@ -1,4 +1,4 @@
-#include "bench/bench_graph.h"
+#include "cli/graph_calls.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Calls of the driver that the public interface lacks. Graphs: runs are recorded once and started
  * with one call, so that timings of short runs measure the GPU rather than the host. Copies within
  * the device. */
-#ifndef TW_BENCH_GRAPH_H
-#define TW_BENCH_GRAPH_H
+#ifndef TW_GRAPH_CALLS_H
+#define TW_GRAPH_CALLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
-#include "bench/product.h"
+#include "cli/product.h"
 #include "cli/target.h"
 
+#include <math.h>
 #include <string.h>
 
 bool takes_extent(tw_kernel *k, const char *name)
@@ -48,4 +49,10 @@ bool find_product(tw_kernel *k, struct product_of *out)
     out->batched = rank == 3;
     out->alone = arrays == 3;
     return out->a >= 0 && out->b >= 0 && out->c >= 0;
+}
+
+/* Does not shrink 8-bit floats with K, because they hold few values below 1/100. */
+double product_scale(int64_t k, tw_dtype dtype)
+{
+    return k > 0 && tw_dtype_size(dtype) > 1 ? 1 / sqrt((double)k) : 1;
 }
