@@ -80,21 +80,24 @@ kernel scaled(i32 n, T alpha, bool keep, const T *a, T *c) grid(cdiv(n, B)) warp
 """
 
 
-def slow_text(first):
-    """40 candidates, each of which takes some time at each of two sizes."""
+APART = "64,40"  # sizes m whose programs differ, so each is verified at its own size
+
+
+def rounds_text(values, ends="ROUNDS < 1000"):
+    """A candidate for each number of rounds; one never ends if the condition on m and ROUNDS does not hold."""
     return """
 tune ROUNDS = {%s};
 
-kernel slow(i32 m, i32 n, i32 k, const f32 *a, f32 *c) grid(cdiv(m, 64)) warps(1)
+kernel rounds(i32 m, i32 n, i32 k, const f32 *a, f32 *c) grid(cdiv(m, 64)) warps(1)
 {
     global f32 A[m] = a, C[m] = c;
     reg f32 x[64] = A[block.x * 64 +: 64];
-    for (i32 i = 0; i < ROUNDS; i++)
+    for (i32 i = 0; i < ROUNDS; i += %s ? 1 : 0)
         x = max(x, -x);
     C[block.x * 64 +: 64] = where(max(x) < inf, x, 0); // so that blocks are not joined, which would make it fast
     ensures C == max(A, -A);
 }
-""" % ", ".join(str(first + i) for i in range(40))
+""" % (", ".join(map(str, values)), ends)
 
 
 def name_of(candidate):
@@ -264,10 +267,10 @@ def check_known_budget(t, family, other):
     expect(f"{left_out} is left out: no table names a variant of it" in said, said)
 
 
-def interrupt_known(t, table, sizes):
-    """Interrupts a search among 40 variants after the first size, and returns its messages."""
-    family = t.write("slows.tile", 'family slows { "slow.tile"; }\n')
-    command = [*slow_command(t, sizes)[:2], family, *slow_command(t, sizes)[3:], "--known", "--no-store", "--table", table]
+def interrupt_known(t, table):
+    """Interrupts a search among the variants after the first size, because no variant ends at the second; returns its messages."""
+    family = t.write("several.tile", 'family several { "rounds.tile"; }\n')
+    command = [t.tool, "tune", family, *rounds_command(t, range(1, 21), "m < 128", m="64,128,192")[3:], "--known", "--no-store", "--table", table]
     tuner = subprocess.Popen(command, env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in tuner.stdout:
         if line.startswith("m="):
@@ -280,16 +283,16 @@ def interrupt_known(t, table, sizes):
 
 def check_known_interrupted(t):
     """An interruption keeps the times that were measured, unless the section then had fewer sizes."""
-    names = [{"kernel": "slow", "tune": f"ROUNDS={4000 + i}"} for i in range(40)]
-    head = {"family": "slows", "device": "another", "types": "", "version": "1", "sizes": ["m", "n", "k"], "variants": names}
-    t.write("slows.table", json.dumps(head) + "\n" + json.dumps({"at": [64, 1, 1], "us": [1] * 40}) + "\n")
+    names = [{"kernel": "rounds", "tune": f"ROUNDS={1 + i}"} for i in range(20)]
+    head = {"family": "several", "device": "another", "types": "", "version": "1", "sizes": ["m", "n", "k"], "variants": names}
+    t.write("several.table", json.dumps(head) + "\n" + json.dumps({"at": [64, 1, 1], "us": [1] * 20}) + "\n")
     table = os.path.join(t.folder, "kept.table")
-    interrupt_known(t, table, "20000,30000,30001,30002")
+    interrupt_known(t, table)
     (header, rows), = sections(table)
-    expect(len(header["variants"]) == 40 and rows[0]["at"] == [20000, 1, 1] and all(rows[0]["us"]) and len(rows) < 4, (header, rows))
-    longer = open(table).read() + "".join(json.dumps({"at": [m, 1, 1], "us": [1] * 40}) + "\n" for m in (1, 2, 3))
+    expect(len(header["variants"]) == 20 and [r["at"] for r in rows] == [[64, 1, 1]] and all(rows[0]["us"]), (header, rows))
+    longer = open(table).read() + "".join(json.dumps({"at": [m, 1, 1], "us": [1] * 20}) + "\n" for m in (1, 2, 3))
     t.write("kept.table", longer)
-    err = interrupt_known(t, table, "20000,30000,30001,30002")
+    err = interrupt_known(t, table)
     expect("left as it is: interrupted, and it has the times of more sizes" in err and open(table).read() == longer, err)
 
 
@@ -339,14 +342,14 @@ def check_table_scalars(t):
 
 def check_table_gaps(t):
     """Variants that the budget left out at some size are measured there."""
-    write_family(t)
-    slow = t.write("slow.tile", slow_text(4000))
-    family = t.write("slowly.tile", 'family slowly {\n    "slow.tile";\n}\n')
-    table = os.path.join(t.folder, "slowly.table")
-    t.command(0, family, *slow_command(t)[3:], "--table", table, "--budget", "2s", "--variants", "3")
+    # At m = 64 the second candidate never ends, so the last two are left out there; at m = 40 it is slow, and the last one never ends.
+    command = rounds_command(t, (1500, 3000, 1, 2), "(ROUNDS != 3000 || m < 64) && ROUNDS != 2", m=APART)
+    family = t.write("gaps.tile", 'family gaps {\n    "rounds.tile";\n}\n')
+    table = os.path.join(t.folder, "gaps.table")
+    t.command(0, family, *command[3:], "--table", table, "--budget", "4s", "--variants", "2")
     (header, rows), = sections(table)
-    expect(len(rows) == 2 and all(us for row in rows for us in row["us"]), rows)
-    expect(slow and len(header["variants"]) <= 3, header)
+    expect([v["tune"] for v in header["variants"]] in (["ROUNDS=1500", "ROUNDS=1"], ["ROUNDS=1", "ROUNDS=1500"]), header)
+    expect([r["at"][0] for r in rows] == [64, 40] and all(us and us > 0 for row in rows for us in row["us"]), rows)
 
 
 def check_stored_gpu(t):
@@ -366,8 +369,8 @@ def check_stored_gpu(t):
     expect(own["device"] == "NVIDIA H200" and again == rows and all(v["resident"] > 0 for v in own["variants"]), own)
 
 
-def slow_command(t, m="20000,30000", first=4000):
-    return [t.tool, "tune", t.write("slow.tile", slow_text(first)), "-m", m, "-n", "1", "-k", "1", "--timeout", "100s"]
+def rounds_command(t, values, ends="ROUNDS < 1000", m="64"):
+    return [t.tool, "tune", t.write("rounds.tile", rounds_text(values, ends)), "-m", m, "-n", "1", "-k", "1", "--timeout", f"{PATIENCE}s"]
 
 
 def stored_rows(t, count):
@@ -384,39 +387,42 @@ def stored_rows(t, count):
     fail(f"less than {count} results are stored within {PATIENCE} s")
 
 
-def check_killed_here(t, command):
-    tuner = subprocess.Popen(command, env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def check_killed_here(t, *options):
+    """The last candidate of both searches never ends."""
+    command = [*rounds_command(t, range(1, 11)), "-j", "1", *options]
+    tuner = subprocess.Popen([*command, "--tune", "ROUNDS=1,2,3,4,5,1000"], env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     stored_rows(t, 5)
     tuner.send_signal(signal.SIGKILL)
     tuner.communicate()
-    kept = len(t.rows())
-    expect(5 <= kept < 80, kept)
-    tuner = subprocess.Popen([*command, "--json"], env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    stored_rows(t, kept + 5)
+    expect(len(t.rows()) == 5, t.rows())
+    tuner = subprocess.Popen([*command, "--tune", "ROUNDS=1,2,3,4,5,6,7,8,1000", "--json"], env=t.environment, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    stored_rows(t, 8)
     tuner.send_signal(signal.SIGINT)
     out, err = tuner.communicate(timeout=PATIENCE)
     report = json.loads(out)
     expect(tuner.returncode == 1 and report["interrupted"], out + err)
-    expect(sum(c.get("stored", False) for p in report["problems"] for c in p["candidates"]) == kept, report)
-    expect(len(t.rows()) >= kept + 5, t.rows())
+    measured = {c["tune"]["ROUNDS"]: c["stored"] for c in of_result(report, "measured")}
+    expect(measured == {r: r <= 5 for r in range(1, 9)}, report)
+    expect([c["tune"]["ROUNDS"] for c in of_result(report, "not measured")] == [1000], report)
+    expect(len(t.rows()) == 8, t.rows())
 
 
 def check_killed(t):
-    """After kill -9, the same command measures only what was not stored; Ctrl-C reports what there is. On the CPU, then on a GPU."""
-    check_killed_here(t, slow_command(t, first=16000))
-    t.command(0, os.path.join(t.folder, "slow.tile"), "--forget")
+    """After kill -9, a search measures only what was not stored; Ctrl-C reports what there is. On the CPU, then on a GPU."""
+    check_killed_here(t)
+    t.command(0, os.path.join(t.folder, "rounds.tile"), "--forget")
     t.environment.update({"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90", "TILEWRIGHT_CACHE": os.path.join(t.folder, "cache")})
-    check_killed_here(t, [*slow_command(t, "64,128", 200), "--device", "cuda"])
+    check_killed_here(t, "--device", "cuda")
 
 
 def check_budget(t):
-    """The sizes share the budget."""
-    began = time.monotonic()
-    report = json.loads(t.command(0, *slow_command(t, first=16000)[2:], "--no-store", "--budget", "8s", "--json").out)
-    expect(time.monotonic() - began < 60, "the budget is 8 s")
-    for p in report["problems"]:
-        expect(of_result(p, "measured") and p["winner"], report)
-    expect(of_result(report["problems"][1], "not measured"), report)
+    """The sizes share the budget: at each of them a candidate never ends."""
+    command = rounds_command(t, (1, 3000, 2), "(ROUNDS != 2 || m < 64) && (ROUNDS != 3000 || m >= 64)", m=APART)
+    report = json.loads(t.command(0, *command[2:], "--no-store", "--budget", "6s", "--json").out)
+    for p, left_out in zip(report["problems"], (2, 3000)):
+        expect({c["tune"]["ROUNDS"] for c in of_result(p, "measured")} == {1, 2, 3000} - {left_out} and p["winner"], report)
+        expect([c["tune"]["ROUNDS"] for c in of_result(p, "not measured")] == [left_out], report)
 
 
 def check_gpu(t):
@@ -455,8 +461,8 @@ def check_skipped(t):
 
 def check_usage(t):
     rows, cells = t.write("rows.tile", ROWS), t.write("cells.tile", CELLS)
-    slow = t.write("slow.tile", slow_text(4000))
-    expect("their parameters differ" in t.command(2, rows, slow, "-m", "16", "-n", "16", "-k", "16").err, "parameters")
+    other = t.write("rounds.tile", rounds_text((1, 2)))
+    expect("their parameters differ" in t.command(2, rows, other, "-m", "16", "-n", "16", "-k", "16").err, "parameters")
     expect("-k is missing" in t.command(2, rows, "-m", "16", "-n", "16").err, "sizes go together")
     expect("given twice" in t.command(2, rows, "-m", "16", "-n", "16", "-k", "16", "--set", "m=3").err, "sizes given twice")
     expect("has no size `m`" in t.command(2, "kernels/recipes/argmax.tile", "-m", "16", "-n", "16", "-k", "16").err, "no such size")
