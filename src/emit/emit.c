@@ -14,7 +14,7 @@ static bool shared_fits(struct emit *m)
 {
     const struct target *t = m->options->target;
     m->out->shared_bytes = m->shared_bytes;
-    if (m->by_threads)
+    if (!m->roles)
         return plan_limits_of_shared(m->layouts);
     if (m->shared_bytes <= t->shared_bytes)
         return true;
@@ -73,6 +73,14 @@ static void enter_place(struct emit *m, int first, int warps, int replicas)
     emit_open_room(m);
 }
 
+/* Finds where the thread is in the block of a kernel with roles. */
+static void enter_block(struct emit *m)
+{
+    m->fragments = true;
+    enter_place(m, 0, m->kernel->warps, 1);
+    plan_note_shared(m->layouts);
+}
+
 static void emit_role(struct emit *m, const struct stmt *s, struct thread_operation *roles)
 {
     enum { BARRIERS = 16 };
@@ -128,7 +136,7 @@ static void emit_roles(struct emit *m, const struct stmt *first)
 static bool check_target(struct emit *m)
 {
     const struct target *t = m->options->target;
-    if ((t->ptx.number == 90 && t->ptx.suffix == 'a') || m->by_threads)
+    if ((t->ptx.number == 90 && t->ptx.suffix == 'a') || !m->roles)
         return true;
     bool named = m->kernel->target && strcmp(m->kernel->target, "sm_90a") == 0;
     emit_error(
@@ -187,7 +195,7 @@ static void wait_for_kernels(struct emit *m)
     m->out->begins_early = lowered_begins_early(m->kernel, m->options->target);
     if (m->out->begins_early)
         add_plain(m, THREAD_GRID_WAIT);
-    if (m->out->begins_early && !m->by_threads)
+    if (m->out->begins_early && m->roles)
         add_plain(m, THREAD_GRID_LAUNCH);
 }
 
@@ -207,10 +215,10 @@ static void emit_body(struct emit *m)
 {
     const struct kernel *k = m->kernel;
     m->b.where = k->loc;
-    if (m->by_threads)
-        m->by_threads->enter(m);
+    if (m->roles)
+        enter_block(m);
     else
-        enter_place(m, 0, k->warps, 1);
+        m->by_threads->enter(m);
     m->place.role = -1;
     m->barriers = 1;
     struct thread_region *once = NULL, *body = m->b.region;
@@ -233,10 +241,10 @@ static void emit_body(struct emit *m)
     }
     prefetch_maps(m, once);
     m->b.region = body;
-    if (m->by_threads)
-        m->shared_bytes = m->room.bytes;
-    else
+    if (m->roles)
         emit_close_room(m);
+    else
+        m->shared_bytes = m->room.bytes;
     emit_mark_overlays(m);
 }
 
@@ -278,25 +286,24 @@ static struct thread_function *make_function(struct emit *m)
     f->where = k->loc;
     f->lines = m->options->lines;
     f->threads = (uint32_t)kernel_block_threads(k);
-    f->blocks = k->resident > 0 ? (uint32_t)k->resident : !m->by_threads;
+    f->blocks = k->resident > 0 ? (uint32_t)k->resident : m->roles;
     for (int i = 0; i < 3; i++) {
         f->cluster[i] = (uint32_t)k->cluster[i];
-        f->shape[i] = m->by_threads ? (uint32_t)k->threads[i] : 0;
+        f->shape[i] = m->roles ? 0 : (uint32_t)k->threads[i];
     }
-    if (m->by_threads && !f->shape[0]) { /* tile-level: the threads along x */
+    if (!m->roles && !f->shape[0]) { /* tile-level: the threads along x */
         f->shape[0] = f->threads;
         f->shape[1] = f->shape[2] = 1;
     }
     m->shared_bytes = k->shared_bytes;
-    if (!m->by_threads && (!check_target(m) || !shared_fits(m)))
+    if (m->roles && (!check_target(m) || !shared_fits(m)))
         return NULL;
-    if (!plan_run(&plan, NULL) || (m->by_threads && !make_plan(m, plan.facts)))
+    if (!plan_run(&plan, NULL) || (!m->roles && !make_plan(m, plan.facts)))
         return NULL;
-    if (!m->by_threads)
+    if (m->roles)
         m->facts = plan.facts;
     emit_list_parameters(m);
     emit_list_objects(m);
-    emit_note_shared(m);
     emit_note_order(m);
     m->copies_stores = kernel_copies_stores(m->kernel);
     emit_find_sums(m, k->body);
@@ -365,7 +372,6 @@ static bool make_module(struct arena *a, const struct kernel *k, const struct th
 
 static const struct emit_tree tree = {.list = emit_statements,
                                       .scalar = emit_scalar_expr,
-                                      .tile = emit_tile_expr,
                                       .elements = emit_array_expr,
                                       .fragment = emit_fragment_expr};
 
@@ -377,18 +383,17 @@ bool emit_kernel(struct arena *a, struct kernel *k, const struct lowered_options
     *out = (struct lowered){0};
     *m = (struct emit){
         .arena = a, .tree = &tree, .kernel = k, .options = options, .diag = diag, .out = out};
-    if (!kernel_uses_roles(k))
-        m->by_threads = kernel_thread_level(k) ? &emit_by_threads : &emit_by_tiles;
+    m->roles = kernel_uses_roles(k);
+    m->by_threads = m->roles                 ? &emit_by_roles
+                    : kernel_thread_level(k) ? &emit_by_threads
+                                             : &emit_by_tiles;
     struct thread_function *f = make_function(m);
     if (!is_right(a, f, diag, &fixed))
         return false;
-    if (!m->by_threads)
-        thread_optimise(a, f);
-    else
-        thread_optimise_elements(a, f);
+    thread_optimise_elements(a, f);
     if (!make_module(a, k, f, diag, fixed, out))
         return false;
-    if (!m->by_threads)
+    if (m->roles)
         return true;
     if (!f->blocks)
         plan_ask_for_registers(m->layouts);

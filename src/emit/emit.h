@@ -11,29 +11,25 @@
  *   emit_stmt.c     statements
  *   emit_group.c    groups: several values of a thread that are one value of thread IR
  *   emit_operation.c  operations of the language on scalars and groups
- *   emit_place.c    register tiles: which elements each thread has, other forms
- *   emit_tile.c     register tiles: expressions, elementwise operations
  *   emit_scratch.c  shared memory through which threads exchange elements
- *   emit_dot.c      products that the program waits for
- *   emit_shared.c   shared tiles: the place of each element, loads and stores
- *   emit_view.c     views: loads and stores of register tiles, atomics
+ *   emit_shared.c   parts of shared tiles that tensor copies and products of warpgroups take
+ *   emit_lock.c     semaphores, and which atomics a target has
  *   emit_tensor.c   mbarriers, tensor copies
  *   emit_product.c  products of warpgroups
  *   emit_threads.c  thread-level kernels: scalars and statements
- *   emit_tiles.c    tile-level kernels without roles: scalars and statements
- *   emit_element.c  kernels without roles: elements that each thread has for itself
+ *   emit_tiles.c    tile-level kernels, with and without roles: scalars and statements
+ *   emit_element.c  elements that each thread has for itself
  *   emit_array.c    kernels without roles: arrays that each thread has for itself, atomics
  *   emit_ticket.c   kernels without roles: numbers of blocks that wait for others
- *   emit_copy.c     kernels without roles: elements that threads divide, copies by all threads
+ *   emit_copy.c     elements that threads divide, copies by all threads
  *   emit_claim.c    kernels without roles: claims that the simulator checks
  *   emit_print.c    kernels without roles: print()
  *   emit_note.c     notes for `show`, traces and explanations
- *   emit_fragment*.c  register tiles in the layouts of plan/plan_layouts.h; in kernels with roles: exchanges of elements
+ *   emit_fragment*.c  register tiles in the layouts of plan/plan_layouts.h
  *
- * In a kernel with roles, register tiles have the layout of the sums of products of warpgroups: each group of four warps has a
- * part of the rows, 64 at a time, as wgmma places them (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"). Other
- * numbers of warps have 16 rows each at a time. Shared tiles whose rows are multiples of 128 bytes lie in panels of 128 bytes a
- * row, swizzled as tensor copies and products need them (the same page, "Swizzling Modes"). */
+ * In a kernel with roles, tiles have the layouts of plan/plan_layouts_role.c: register tiles those of the sums of products of
+ * warpgroups (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"), shared tiles those of tensor copies ("Swizzling
+ * Modes"). */
 #ifndef TW_EMIT_H
 #define TW_EMIT_H
 

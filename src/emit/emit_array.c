@@ -202,7 +202,7 @@ struct scalar *emit_array_expr(struct emit *m, const struct expr *e)
     case OP_SCAN: scan(m, e, v); break;
     case OP_DOT: multiply(m, e, v); break;
     default:
-        if (op_is_atomic(e->op))
+        if (op_is_atomic(e->op) && e->op != OP_ARRIVE)
             return emit_atomic(m, e);
         if (e->type.rank == 0)
             v[0] = emit_scalar(m, e);
@@ -258,10 +258,6 @@ struct scalar *emit_atomic(struct emit *m, const struct expr *e)
     struct scalar index[MAX_RANK], *old = new_values(m, count);
     for (int64_t i = 0; i < count; i++)
         old[i] = emit_constant(t, 0);
-    if (e->op == OP_ARRIVE) {
-        old[0] = emit_view_atomic(m, e, true);
-        return old;
-    }
     for (int i = 1; i < e->count; i++)
         args[i - 1] = emit_elements_as(m, e->args[i], &target->type);
     const struct loc before = emit_at(m, e->loc);

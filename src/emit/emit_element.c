@@ -246,16 +246,29 @@ size_t emit_memory_at(struct emit *m, const struct sym *s, const struct scalar *
     return shared ? 1 : 3;
 }
 
-static struct scalar load(struct emit *m, const struct sym *s, const struct thread_operand *from,
+static struct scalar load(struct emit *m, const struct expr *e, const struct thread_operand *from,
                           size_t operands, int count)
 {
-    const enum thread_opcode op = s->storage == ST_SHARED  ? THREAD_LOAD_SHARED
-                                  : s->storage == ST_ARRAY ? THREAD_LOAD_LOCAL
-                                  : s->is_const            ? THREAD_LOAD_CONST
-                                                           : THREAD_LOAD;
+    const struct sym *s = e->sym;
+    const enum thread_opcode op = access_peer(e)            ? THREAD_LOAD_PEER
+                                  : s->storage == ST_SHARED ? THREAD_LOAD_SHARED
+                                  : s->storage == ST_ARRAY  ? THREAD_LOAD_LOCAL
+                                  : s->is_const             ? THREAD_LOAD_CONST
+                                                            : THREAD_LOAD;
     return (struct scalar){thread_use(thread_add_counted(&m->b, op, s->type.dtype, DT_NONE,
                                                          (uint16_t)count, from, operands)),
                            s->type.dtype};
+}
+
+/* Gives the operands of loads and stores that address an element. Returns how many there are. */
+static size_t place_at(struct emit *m, const struct expr *e, const struct scalar *index,
+                       struct thread_operand place[3])
+{
+    const size_t operands = emit_memory_at(m, e->sym, index, place);
+    if (!access_peer(e))
+        return operands;
+    place[operands] = emit_peer(m, e).o;
+    return operands + 1;
 }
 
 struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct scalar *index,
@@ -267,12 +280,12 @@ struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct sc
     if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
         return otherwise;
     struct thread_operand from[3];
-    const size_t operands = emit_memory_at(m, s, index, from);
+    const size_t operands = place_at(m, e, index, from);
     if (inside.o.kind != THREAD_VALUE)
-        return load(m, s, from, operands, count);
+        return load(m, e, from, operands, count);
     const struct choice choice = emit_choice(m, inside);
     emit_choice_arm(m, &choice);
-    struct scalar v = load(m, s, from, operands, count);
+    struct scalar v = load(m, e, from, operands, count);
     emit_choice_give(m, &v, 1);
     emit_choice_arm(m, &choice);
     emit_choice_give(m, &otherwise, 1);
@@ -292,12 +305,13 @@ void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *in
         return;
     }
     struct thread_operand to[4];
-    const size_t operands = emit_memory_at(m, s, index, to);
+    const size_t operands = place_at(m, e, index, to);
     to[operands] = value.o;
     struct thread_region *outer = emit_open_if(m, inside);
-    const enum thread_opcode op = s->storage == ST_SHARED  ? THREAD_STORE_SHARED
-                                  : s->storage == ST_ARRAY ? THREAD_STORE_LOCAL
-                                                           : THREAD_STORE;
+    const enum thread_opcode op = access_peer(e)            ? THREAD_STORE_PEER
+                                  : s->storage == ST_SHARED ? THREAD_STORE_SHARED
+                                  : s->storage == ST_ARRAY  ? THREAD_STORE_LOCAL
+                                                            : THREAD_STORE;
     thread_add_counted(&m->b, op, s->type.dtype, DT_NONE, 0, to, operands + 1);
     m->b.region = outer;
 }

@@ -655,6 +655,6 @@ void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unro
         m->place.touched = touched;
         emit_loop_once(m, &loop);
     } while (begin_late(m, &loop, &before, operations, live));
-    m->place.touched |= touched || m->by_threads; /* there may be no iteration */
+    m->place.touched |= touched || !m->roles; /* there may be no iteration */
     end_loop(m, &loop);
 }

@@ -61,19 +61,19 @@ static struct fragment operate(struct emit *m, const struct expr *e, const struc
     struct fragment args[EMIT_MOST_ARGS];
     if (!emit_is_of_elements(e)) {
         emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of tiles", op_table[e->op].text),
-                     m->by_threads ? NULL : emit_way_out(e->op));
+                     m->roles ? emit_way_out(e->op) : NULL);
         return emit_fragment_new(m, e->type.dtype, wanted);
     }
     for (int i = 0; i < e->count; i++) {
         args[i] = emit_fragment_grouped(m, e->args[i], wanted);
-        if (m->by_threads)
+        if (!m->roles)
             emit_fragment_apart(m, &args[i]);
     }
     if (m->failed)
         return emit_fragment_new(m, e->type.dtype, wanted);
     if (e->op == OP_CAST)
         return emit_fragment_cast(m, &args[0], e->type.dtype);
-    const int32_t each = m->by_threads ? 1 : together(args, e->count);
+    const int32_t each = m->roles && e->op != OP_LOOKUP ? together(args, e->count) : 1;
     return each > 1 ? operate_on_groups(m, e, args, each, wanted) : operate_on(m, e, args, wanted);
 }
 
@@ -226,11 +226,6 @@ static struct fragment shape(struct emit *m, const struct expr *e, const struct 
 
 static struct fragment own(struct emit *m, const struct expr *e, const struct layout *wanted)
 {
-    const bool of_memory = e->op == OP_ACCESS && e->sym->storage != ST_REG;
-    if (!m->by_threads && (of_memory || e->op == OP_DOT)) {
-        const struct fragment tile = emit_fragment_of_role(m, e);
-        return emit_fragment_convert(m, &tile, wanted);
-    }
     const struct expr *again = emit_index_value(m, e);
     if (again && plan_symbol(m->layouts, e->sym) != wanted)
         return emit_fragment(m, again, wanted);
@@ -265,6 +260,8 @@ struct fragment emit_fragment_expr(struct emit *m, const struct expr *e,
 {
     const struct layout *wanted = plan_keep(m->layouts, layout);
     const bool is_scalar = e->type.rank == 0;
+    m->failed |=
+        m->roles && !is_scalar && !m->failed && !plan_role_holds(m->layouts, &e->type, e->loc);
     const struct layout *of_own =
         m->failed || is_scalar ? wanted : plan_operand_layout(m->layouts, wanted, &e->type);
     struct fragment x = {0};

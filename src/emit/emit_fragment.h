@@ -48,11 +48,6 @@ struct fragment emit_fragment_shaped(struct emit *m, const struct expr *e, const
 struct fragment emit_fragment_expr(struct emit *m, const struct expr *e,
                                    const struct layout *wanted);
 
-/* --- emit_tile.c --- */
-
-/* Returns the value of a role's tile expression. */
-struct fragment emit_fragment_of_role(struct emit *m, const struct expr *e);
-
 /* --- emit_fragment_spot.c --- */
 
 /* The places of a thread's elements. Each result of the layout is a value that depends on the thread, plus a number that
@@ -116,6 +111,8 @@ struct shared_way {
     enum dtype dtype;
     const struct thread_object *object;
     bool is_scratch;
+    bool of_peer;           /* the object is that of another block of the cluster: */
+    struct scalar peer;     /* emit_peer */
     struct layout composed; /* registers, lanes and warps → place in the object, after `base` */
     struct address_split split;
     struct scalar base, xors, adds; /* u32 */

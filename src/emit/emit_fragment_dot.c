@@ -3,6 +3,8 @@
 
 #include "plan/plan_layouts.h"
 
+#include <string.h>
+
 /* --- by matrix instructions --- */
 
 /* Instructions of a warp, and elements of a thread's fragments. */
@@ -16,7 +18,7 @@ static struct grid grid_of(const struct dot_plan *p)
     const struct mma_shape *s = &p->mma.shape;
     return (struct grid){.rows = divide_up(p->m, s->m * p->mma.warps_m),
                          .columns = divide_up(p->n, s->n * p->mma.warps_n),
-                         .steps = p->k / s->k,
+                         .steps = divide_up(p->k, s->k),
                          .left = s->m * s->k / WARP_LANES,
                          .right = s->k * s->n / WARP_LANES,
                          .sums = s->m * s->n / WARP_LANES};
@@ -65,6 +67,8 @@ void emit_note_dots(struct emit *m)
 int32_t emit_registers_of_slot(const struct emit *m, const struct sym *s)
 {
     const struct layout *l = plan_symbol(m->layouts, s);
+    if (m->roles)
+        return plan_role_group(&s->type);
     for (size_t i = 0; i < m->slot_layouts.count; i++) {
         const struct slot_layout *slot = &m->slot_layouts.data[i];
         if (slot->layout == l && slot->dtype == s->type.dtype)
@@ -156,9 +160,31 @@ static struct fragment first_sums(struct emit *m, const struct dot_plan *p)
     return sum;
 }
 
+/* Returns whether a role has code for the by(…) of a product. */
+static bool has_code(struct emit *m, const struct expr *e, const struct dot_plan *p)
+{
+    const bool has_mma = p->kind == DOT_MMA, fma = e->by && strcmp(e->by->name, "fma") == 0;
+    if (!e->by ||
+        (e->by->count == 0 && (fma || has_mma) && (fma || strcmp(e->by->name, p->unit->name) == 0)))
+        return true;
+    emit_error(m, e->by->loc, "`by(%s)` of this product has no code in a kernel with roles",
+               e->by->name);
+    if (has_mma)
+        diag_note(m->diag, e->by->loc, "leave it out, or write `by(%s)` or `by(fma)`",
+                  p->unit->name);
+    else
+        diag_note(m->diag, e->by->loc, "leave it out, or write `by(fma)`");
+    return false;
+}
+
 struct fragment emit_fragment_dot(struct emit *m, const struct expr *e)
 {
+    struct dot_plan of_role;
     const struct dot_plan *p = plan_dot(m->layouts, e);
+    if (m->roles)
+        p = plan_lay_out_role(m->layouts, e, &of_role) ? &of_role : NULL;
+    if (p && m->roles && !has_code(m, e, p))
+        return emit_fragment_new(m, p->sum, p->c);
     if (!p) {
         emit_missing(m, e->loc, "a product of tiles that each thread has for itself", NULL);
         return emit_fragment_new(m, e->type.dtype, plan_blocked(m->layouts, &e->type, 0));

@@ -304,6 +304,19 @@ static void stage(struct emit *m, const struct dot_plan *p, struct emit_factor *
     emit_note_way(m, LOC_NONE, NULL, &w, true);
 }
 
+/* Makes the elements beyond k zeros. */
+static void pad(struct emit *m, const struct dot_plan *p, struct emit_factor *f)
+{
+    const unsigned axis = f->right ? 1 : 2;
+    if (p->kind != DOT_MMA || p->k % p->mma.shape.k == 0 || m->failed)
+        return;
+    const struct spots s = emit_spots(m, f->raw.layout);
+    emit_fragment_apart(m, &f->raw);
+    for (int32_t r = 0; r < f->raw.count; r++)
+        f->raw.v[r] = emit_select(m, emit_spot_inside(m, &s, r, axis), f->raw.v[r],
+                                  emit_constant(f->raw.dtype, 0));
+}
+
 int emit_open_factors(struct emit *m, const struct dot_plan *p, struct emit_factor f[2])
 {
     struct staging place[2],
@@ -318,5 +331,7 @@ int emit_open_factors(struct emit *m, const struct dot_plan *p, struct emit_fact
         emit_sync(m);
     if (!m->failed)
         open_memory(m, p, f, s);
+    for (int side = 0; side < 2; side++)
+        pad(m, p, &f[side]);
     return p->a_staged + p->b_staged;
 }

@@ -123,7 +123,9 @@ static void store(struct emit *m, const struct expr *target, const struct fragme
         return;
     const struct gathers gathers = emit_find_gathers(m, target, f->layout);
     const struct spots s = emit_spots(m, f->layout);
-    const struct vector vector = vector_along(f->layout, f->dtype);
+    struct vector vector = vector_along(f->layout, f->dtype);
+    if (gathers.of[target->sym->type.rank - 1])
+        vector.elements = 1; /* neighbours of the tile are not neighbours in memory */
     const int each = emit_access_width(m, target, vector.elements);
     int64_t vectors = 0;
     for (int32_t r = 0; r < f->count && !m->failed; r++) {

@@ -109,6 +109,7 @@ struct scalar emit_planned_place(struct emit *m, const struct sym *s, const stru
 
 /* A part of a shared tile. */
 struct part {
+    bool of_peer;
     struct layout memory; /* axes of the access's type → place in the object, after `base` */
     struct scalar base;   /* u32, in elements */
     int64_t alignment;    /* bytes that divide the part's first place, 16 at most */
@@ -239,7 +240,8 @@ static bool choose_access(const struct emit *m, const struct layout *regs, const
     struct shared_wish wish = {.bits = 8 * (int)dtype_size(t), .count = 1};
     struct shared_choice choice; /* large, so only what is read is set */
     unsigned kinds = 1u << ACCESS_LANES;
-    const bool whole_warps = layout_in_extent(regs, AXIS_LANE) == LAYOUT_LANES && t != DT_BOOL;
+    const bool whole_warps =
+        layout_in_extent(regs, AXIS_LANE) == LAYOUT_LANES && t != DT_BOOL && !p->of_peer;
     if (whole_warps && p->alignment == VECTOR_BYTES && !layout_masked(regs)) {
         if (!store)
             kinds |= 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
@@ -274,8 +276,9 @@ static bool narrow(const struct layout *l, const struct part *p, enum dtype t, i
 struct known_way {
     struct layout regs, memory;
     enum dtype dtype;
-    bool store, right; /* right: a way was found */
-    int elements;      /* at most, of a copy in the background; 0: any access */
+    bool store, of_peer;
+    bool right;   /* a way was found */
+    int elements; /* at most, of a copy in the background; 0: any access */
     int64_t alignment;
     struct access how;
     struct layout composed;
@@ -303,8 +306,8 @@ static const struct known_way *known_way(struct emit *m, const struct part *p,
     for (size_t i = 0; i < m->ways.count; i++) {
         const struct known_way *k = m->ways.data[i];
         if (k->dtype == t && k->store == store && k->elements == elements &&
-            k->alignment == p->alignment && layout_same(&k->regs, regs) &&
-            layout_same(&k->memory, &p->memory))
+            k->of_peer == p->of_peer && k->alignment == p->alignment &&
+            layout_same(&k->regs, regs) && layout_same(&k->memory, &p->memory))
             return k;
     }
     struct known_way *k = arena_room(m->arena, sizeof *k);
@@ -312,6 +315,7 @@ static const struct known_way *known_way(struct emit *m, const struct part *p,
     layout_copy(&k->memory, &p->memory);
     k->dtype = t;
     k->store = store;
+    k->of_peer = p->of_peer;
     k->elements = elements;
     k->alignment = p->alignment;
     k->right = elements ? narrow(regs, p, t, elements, &k->how)
@@ -351,6 +355,9 @@ static bool open_part(struct emit *m, const struct expr *access, const struct la
     w->dtype = access->sym->type.dtype;
     w->object = emit_object(m, access->sym);
     w->is_scratch = false;
+    w->of_peer = p.of_peer = access_peer(access) != NULL;
+    if (w->of_peer)
+        w->peer = emit_peer(m, access);
     return find_part(m, access, &p) && !m->failed && open_way(m, &p, regs, store, elements, w);
 }
 
@@ -364,6 +371,7 @@ bool emit_way_through(struct emit *m, const struct scratch *s, const struct layo
                       const struct layout *regs, bool store, struct shared_way *w)
 {
     struct part p; /* large, so only what is read is set */
+    p.of_peer = w->of_peer = false;
     p.base = s->first;
     p.alignment = VECTOR_BYTES;
     layout_copy(&p.memory, memory);
@@ -416,10 +424,14 @@ struct thread_operand emit_way_group(struct emit *m, struct shared_way *w, int32
     int32_t registers[EMIT_MOST_MOVED];
     const uint16_t count = (uint16_t)emit_way_registers(w, reg, registers);
     const bool lanes = w->how.kind == ACCESS_LANES;
-    const struct thread_operand o[] = {way_at(m, w, reg),
-                                       thread_integer(w->how.kind == ACCESS_MATRIX_TRANS)};
-    return thread_use(thread_add_counted(&m->b, lanes ? THREAD_LOAD_SHARED : THREAD_LOAD_MATRIX,
-                                         w->dtype, DT_NONE, count, o, lanes ? 1 : 2));
+    const struct thread_operand o[] = {
+        way_at(m, w, reg),
+        w->of_peer ? w->peer.o : thread_integer(w->how.kind == ACCESS_MATRIX_TRANS)};
+    const enum thread_opcode op = w->of_peer ? THREAD_LOAD_PEER
+                                  : lanes    ? THREAD_LOAD_SHARED
+                                             : THREAD_LOAD_MATRIX;
+    return thread_use(thread_add_counted(&m->b, op, w->dtype, DT_NONE, count, o,
+                                         op == THREAD_LOAD_SHARED ? 1 : 2));
 }
 
 void emit_way_spread(struct emit *m, const struct shared_way *w, int32_t reg,
@@ -572,8 +584,12 @@ void emit_way_store(struct emit *m, struct shared_way *w, const struct fragment 
             all[i] = f->v[registers[i]].o;
         const struct thread_operand at = way_at(m, w, r);
         struct thread_region *outer = emit_open_if(m, mine);
-        THREAD_ADD_OP(&m->b, lanes ? THREAD_STORE_SHARED : THREAD_STORE_MATRIX, f->dtype, DT_NONE,
-                      at, emit_join(m, f->dtype, all, count));
+        const struct thread_operand v = emit_join(m, f->dtype, all, count);
+        if (w->of_peer)
+            THREAD_ADD_OP(&m->b, THREAD_STORE_PEER, f->dtype, DT_NONE, at, w->peer.o, v);
+        else
+            THREAD_ADD_OP(&m->b, lanes ? THREAD_STORE_SHARED : THREAD_STORE_MATRIX, f->dtype,
+                          DT_NONE, at, v);
         m->b.region = outer;
     }
 }

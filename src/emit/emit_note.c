@@ -1,102 +1,27 @@
-/* Notes for `show --stage layout`, traces and explanations: tiles and their layouts, accesses and their wavefronts. The layouts
- * of a kernel with roles restate what the files that emit the accesses compute. Those of other kernels are in the plan, which
- * notes them (plan/plan_layouts.c). */
+/* Notes for `show --stage layout`, traces and explanations: tiles and their layouts, accesses and their wavefronts. The plan notes
+ * the layouts of kernels without roles, and of shared tiles (plan/plan_layouts.c). */
 #include "emit/emit_fragment.h"
 #include "layout/layout_access.h"
-#include "layout/layout_named.h"
-#include "layout/layout_swizzle.h"
 #include "nvptx/nvptx.h"
 
 #include <string.h>
 
-enum { WAVEFRONT_BYTES = 128, WARP_ROWS = 16 };
+enum { WAVEFRONT_BYTES = 128 };
 
 static int size_of(enum dtype t)
 {
     return (int)dtype_size(t);
 }
 
-/* --- shared tiles --- */
-
-/* Gives the layout of the last `rank` axes of a shared tile. Returns false if it has no form. */
-static bool shared_layout(const struct sym *s, int rank, struct layout *out)
-{
-    int32_t extents[MAX_RANK];
-    for (int i = 0; i < rank; i++)
-        extents[i] = (int32_t)s->type.extent[s->type.rank - rank + i];
-    return layout_tensor_box(extents, rank, 8 * size_of(s->type.dtype),
-                             emit_is_swizzled(s) ? EMIT_PANEL : 0, out);
-}
-
-void emit_note_shared(struct emit *m)
-{
-    if (m->by_threads)
-        return;
-    for (const struct sym *s = m->kernel->symbols; s; s = s->next) {
-        struct layout *layout = arena_new(m->arena, struct layout);
-        if (s->storage != ST_SHARED || !shared_layout(s, s->type.rank, layout))
-            continue;
-        bool panels = emit_is_swizzled(s);
-        struct lowered_placed placed = {
-            .sym = s,
-            .layout = layout,
-            .bits = dtype_table[s->type.dtype].bits,
-            .shared = true,
-            .form = layout_shared_form_names[panels ? SHARED_PANELS_SWIZZLED : SHARED_PLAIN]};
-        vec_push(m->arena, &m->out->placed, placed);
-    }
-}
-
 /* --- register tiles --- */
 
-/* Adds the rows: 8 lanes of a group of 4, then 8 further, then the warps of a group; then the
- * blocks of the group's rows, and the groups of the role. */
-static void add_rows(struct layout *l, int blocks, int warps, int groups, enum layout_axis rows)
+void emit_note_tile(struct emit *m, const struct sym *s)
 {
-    layout_add_digit(l, AXIS_LANE, 8, rows, 1);
-    layout_add_digit(l, AXIS_WARP, warps, rows, WARP_ROWS);
-    layout_add_digit(l, AXIS_WARP, groups, rows, blocks * warps * WARP_ROWS);
-}
-
-/* Gives the layout of a register tile of the present role. */
-static void register_layout(struct emit *m, const struct type *t, int blocks, struct layout *out)
-{
-    int columns = (int)t->extent[t->rank - 1], rows = t->rank > 1 ? (int)t->extent[t->rank - 2] : 1;
-    int each = emit_group_warps(m), groups = m->place.warps / each;
-    enum layout_axis down = AXIS_D0, along = t->rank > 1 ? AXIS_D1 : AXIS_D0;
-    layout_init(out);
-    if (t->rank > 1)
-        layout_add_out(out, down, rows);
-    layout_add_out(out, along, columns);
-    if (columns > 1) {
-        layout_add_digit(out, AXIS_REG, 2, along, 1);
-        layout_add_digit(out, AXIS_LANE, 4, along, 2);
-    } else {
-        layout_add_free(out, AXIS_LANE, 4);
-    }
-    if (rows > 1)
-        layout_add_digit(out, AXIS_REG, 2, down, 8);
-    if (columns > 1)
-        layout_add_digit(out, AXIS_REG, columns / 8, along, 8);
-    if (rows > 1) {
-        layout_add_digit(out, AXIS_REG, blocks, down, each * WARP_ROWS);
-        add_rows(out, blocks, each, groups, down);
-    } else {
-        layout_add_free(out, AXIS_LANE, 8);
-        layout_add_free(out, AXIS_WARP, each * groups);
-    }
-    layout_normalise(out);
-}
-
-void emit_note_tile(struct emit *m, const struct sym *s, int blocks)
-{
-    struct layout *layout = arena_new(m->arena, struct layout);
-    if (s->type.rank < 1 || blocks == 0 || !emit_is_whole(m, &s->type, blocks))
-        return;
-    register_layout(m, &s->type, blocks, layout);
-    struct lowered_placed placed = {
+    const struct layout *layout = plan_symbol(m->layouts, s);
+    const struct lowered_placed placed = {
         .sym = s, .layout = layout, .bits = dtype_table[s->type.dtype].bits};
-    vec_push(m->arena, &m->out->placed, placed);
+    if (!layout_masked(layout))
+        vec_push(m->arena, &m->out->placed, placed);
 }
 
 /* --- accesses --- */
@@ -126,7 +51,8 @@ static enum thread_opcode opcode_of(const struct sym *s, bool store)
 
 static int64_t warps_of(const struct emit *m)
 {
-    return divide_up(kernel_block_threads(m->kernel), WARP_LANES);
+    return m->roles ? (int64_t)m->place.warps * m->place.replicas
+                    : divide_up(kernel_block_threads(m->kernel), WARP_LANES);
 }
 
 void emit_note_elements(struct emit *m, const struct expr *e, int count, bool store)
@@ -163,10 +89,14 @@ void emit_note_way(struct emit *m, struct loc loc, const struct sym *s, const st
     const struct access *a = &w->how;
     const struct thread_type type = {.dtype = w->dtype, .count = (uint16_t)a->elements};
     const bool lanes = a->kind == ACCESS_LANES;
-    const int64_t stages = layout_in_extent(w->regs, AXIS_STAGE);
-    const char *how = lanes ? nvptx_access_name(m->arena, opcode_of(NULL, store), type, true)
-                            : arena_printf(m->arena, "ldmatrix.x%d%s", a->matrices,
-                                           a->kind == ACCESS_MATRIX_TRANS ? ".trans" : "");
+    const int64_t times = layout_in_extent(w->regs, AXIS_STAGE) * (int64_t)m->place.replicas;
+    const char *how =
+        lanes ? nvptx_access_name(m->arena,
+                                  w->of_peer ? (store ? THREAD_STORE_PEER : THREAD_LOAD_PEER)
+                                             : opcode_of(NULL, store),
+                                  type, true)
+              : arena_printf(m->arena, "%smatrix.x%d%s", store ? "st" : "ld", a->matrices,
+                             a->kind == ACCESS_MATRIX_TRANS ? ".trans" : "");
     add_access(m, (struct lowered_access){.loc = loc,
                                           .sym = s,
                                           .shared = true,
@@ -174,9 +104,9 @@ void emit_note_way(struct emit *m, struct loc loc, const struct sym *s, const st
                                           .how = how,
                                           .bytes = lanes ? a->elements * size_of(type.dtype)
                                                          : a->matrices * 4,
-                                          .instructions = stages * a->instructions,
-                                          .wavefronts = stages * a->wavefronts,
-                                          .least = stages * a->least});
+                                          .instructions = times * a->instructions,
+                                          .wavefronts = times * a->wavefronts,
+                                          .least = times * a->least});
 }
 
 void emit_note_async(struct emit *m, const struct stmt *s, const struct access *how)
@@ -253,63 +183,6 @@ void emit_note_atomics(struct emit *m, const struct expr *e, int elements, int64
                           dtype_table[s->type.dtype].name, half && elements > 1 ? "x2" : ""),
                       .bytes = elements * size_of(s->type.dtype),
                       .instructions = count * warps_of(m)});
-}
-
-/* Gives the layout of a part of one matrix of a shared tile. */
-static bool part_layout(const struct shared_part *p, struct layout *out)
-{
-    struct layout matrix, rows;
-    return p->sym->type.rank > 1 && shared_layout(p->sym, 2, &matrix) &&
-           layout_slice_in(&matrix, AXIS_D0, p->row, p->part_rows, &rows) &&
-           layout_slice_in(&rows, AXIS_D1, p->column, p->part_columns, out);
-}
-
-void emit_note_moved(struct emit *m, const struct expr *e, const struct shared_part *p, int blocks,
-                     bool store)
-{
-    struct layout registers, memory;
-    struct access found;
-    enum dtype t = p->sym->type.dtype;
-    int bits = dtype_table[t].bits;
-    bool pairs = size_of(t) == 2, halves = pairs && !p->of_peer;
-    register_layout(m, &e->type, blocks, &registers);
-    if (!part_layout(p, &memory))
-        return;
-    if (!halves)
-        layout_access_lanes(&registers, &memory, bits, 2 * size_of(t), &found);
-    else if (!layout_access_matrix(&registers, &memory, bits, false, &found))
-        return;
-    const char *how = halves           ? (store ? "stmatrix.x4" : "ldmatrix.x4")
-                      : !p->of_peer    ? (store ? "st.shared.v2.b32" : "ld.shared.v2.b32")
-                      : pairs && store ? "st.shared::cluster.b32"
-                      : pairs          ? "ld.shared::cluster.b32"
-                      : store          ? "st.shared::cluster.v2.b32"
-                                       : "ld.shared::cluster.v2.b32";
-    int replicas = m->place.replicas;
-    add_access(m, (struct lowered_access){.loc = e->loc,
-                                          .sym = p->sym,
-                                          .shared = true,
-                                          .store = store,
-                                          .how = how,
-                                          .bytes = halves ? EMIT_PIECE : 2 * size_of(t),
-                                          .instructions = found.instructions * replicas,
-                                          .wavefronts = found.wavefronts * replicas,
-                                          .least = found.least * replicas});
-}
-
-void emit_note_global(struct emit *m, const struct expr *e, int width, int elements, bool store)
-{
-    int bytes = width * size_of(e->type.dtype);
-    int64_t instructions = (int64_t)elements / width * m->place.warps * m->place.replicas;
-    if (!elements)
-        return;
-    add_access(m, (struct lowered_access){.loc = e->loc,
-                                          .sym = e->sym,
-                                          .store = store,
-                                          .how = arena_printf(m->arena, "%s.global.b%d",
-                                                              store ? "st" : "ld", 8 * bytes),
-                                          .bytes = bytes,
-                                          .instructions = instructions});
 }
 
 void emit_note_boxes(struct emit *m, const struct stmt *s, const struct shared_part *p, int rows,

@@ -151,29 +151,6 @@ static struct scalar load_from_table(struct emit *m, const struct expr *e, struc
         t};
 }
 
-/* Emits an element of a table. A kernel with roles compares the index with each place, because registers have no indices. */
-struct scalar emit_lookup_of(struct emit *m, const struct expr *e, struct scalar index)
-{
-    enum { MOST = 64 };
-    if (m->by_threads)
-        return emit_as(m, load_from_table(m, e, index), e->type.dtype);
-    const enum dtype t = e->type.dtype == DT_BOOL ? DT_U32 : e->type.dtype; /* bools are values */
-    int64_t count = type_elements(&e->sym->type);
-    struct scalar v = emit_constant(t, 0);
-    if (count > MOST)
-        emit_missing(m, e->loc,
-                     arena_printf(m->arena, "`lookup` of %s", type_text(m->arena, &e->sym->type)),
-                     "tables have at most 64 elements here: pass a larger one as an array");
-    for (int64_t i = 0; i < count && !m->failed; i++) {
-        const struct thread_operand one = constant_of(&e->sym->table[i]);
-        struct thread_operand found = thread_use(
-            THREAD_ADD_OP(&m->b, THREAD_EQ, index.dtype, DT_NONE, index.o, thread_integer(i)));
-        v.o = i == 0 ? one
-                     : thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, found, one, v.o));
-    }
-    return emit_as(m, v, e->type.dtype);
-}
-
 /* --- elements of tiles and arrays --- */
 
 /* Emits bits or philox, whose operands have types of their own. */
@@ -199,7 +176,7 @@ bool emit_is_of_elements(const struct expr *e)
 struct scalar emit_of_elements(struct emit *m, const struct expr *e, struct scalar *args)
 {
     switch (e->op) {
-    case OP_LOOKUP: return emit_lookup_of(m, e, args[1]);
+    case OP_LOOKUP: return emit_as(m, load_from_table(m, e, args[1]), e->type.dtype);
     case OP_BITS:
     case OP_PHILOX: return typed(m, e, args);
     case OP_CAST: return emit_as(m, args[0], e->type.dtype);

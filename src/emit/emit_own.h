@@ -12,12 +12,7 @@ enum {
     EMIT_WARPGROUP = 4, /* warps */
     EMIT_ROWS = 64,     /* of a product of one warpgroup */
     EMIT_OF_WARP = -1,
-    EMIT_PANEL = 128, /* bytes of a row of a panel */
-    EMIT_PIECE = 16,  /* bytes that a swizzle moves together */
-    EMIT_SWIZZLED_ROWS = 8,
-    EMIT_MOST_BLOCKS = 8, /* of one group */
-    EMIT_MOST_COLUMNS = 256,
-    EMIT_STRANDS = 4,
+    EMIT_PIECE = 16,            /* bytes that a swizzle moves together */
     EMIT_MOST_ARGS = 3,         /* of an operation on elements */
     EMIT_SCRATCH_ALIGNMENT = 16 /* bytes */
 };
@@ -28,23 +23,6 @@ enum {
 struct scalar {
     struct thread_operand o;
     enum dtype dtype;
-};
-
-/* How a register tile is spread over the threads of a group of warps. */
-enum tile_form {
-    TILE_UNIFORM, /* one value for all elements */
-    TILE_ROWS,    /* [M][1]: for each block of rows the thread's two rows, 8 apart */
-    TILE_COLUMNS, /* [1][N] or [N]: a group of the thread's columns, two of each eight */
-    TILE_WHOLE /* [M][N]: a group for each block of rows: (row, two columns), (row + 8, the same) … */
-};
-
-/* The part of a role's register tile that this thread has. */
-struct tile {
-    enum tile_form form;
-    enum dtype dtype;
-    int blocks;  /* of the group's rows; 1 of TILE_COLUMNS and TILE_UNIFORM */
-    int columns; /* rounded up to a multiple of 8; 1: one */
-    struct thread_operand part[2 * EMIT_MOST_BLOCKS]; /* TILE_ROWS: two of each block; else one */
 };
 
 /* A symbol's value in the present role: its slots. A register tile to which products add has one more slot, a bool: whether the
@@ -160,7 +138,6 @@ struct fragment;
 struct emit_tree {
     void (*list)(struct emit *m, const struct stmt *first);
     struct scalar (*scalar)(struct emit *m, const struct expr *e);
-    struct tile (*tile)(struct emit *m, const struct expr *e);
     struct scalar *(*elements)(struct emit *m, const struct expr *e);
     struct fragment (*fragment)(struct emit *m, const struct expr *e, const struct layout *wanted);
 };
@@ -172,7 +149,8 @@ struct emit {
     const struct lowered_options *options;
     struct diag *diag;
     struct lowered *out;
-    const struct by_threads *by_threads; /* NULL: a kernel with roles */
+    bool roles; /* the kernel has roles, or mbarriers */
+    const struct by_threads *by_threads;
     struct layouts *layouts; /* the plan of layouts, of the present role if there is one */
     bool fragments;          /* register tiles have the plan's layouts */
     const struct own_arrays *own_arrays;  /* of a kernel without roles */
@@ -265,8 +243,6 @@ struct scalar emit_not(struct emit *m, struct scalar v);
 void emit_list(struct emit *m, const struct stmt *first);
 /* Emits a scalar value. */
 struct scalar emit_scalar(struct emit *m, const struct expr *e);
-/* Emits a register tile of a role. */
-struct tile emit_tile(struct emit *m, const struct expr *e);
 /* Returns the elements, row-major, of an expression that each thread has for itself; a scalar is one element. */
 struct scalar *emit_elements(struct emit *m, const struct expr *e);
 
@@ -365,7 +341,6 @@ struct scalar emit_idle(enum op op, enum dtype t);
 struct scalar emit_scan_start(const struct expr *scan, enum dtype t);
 /* Emits the elementwise operation of e on scalars, one for each argument. */
 struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct scalar *args);
-struct scalar emit_lookup_of(struct emit *m, const struct expr *e, struct scalar index);
 /* Returns whether an element of e depends on one element of each argument only; lookup, bits and philox count, too. */
 bool emit_is_of_elements(const struct expr *e);
 /* Emits an element of such a value. args: one element of each argument, EMIT_MOST_ARGS in all. */
@@ -425,90 +400,21 @@ bool emit_rises_from_0(const struct emit *m, const struct expr *e);
 void emit_statements(struct emit *m, const struct stmt *first);
 void emit_statement(struct emit *m, const struct stmt *s);
 
-/* --- emit_place.c --- */
-
-/* Returns the form of a tile of the type if its elements differ. */
-enum tile_form emit_form(const struct type *t);
-/* Returns the columns of a tile, rounded up. */
-int emit_columns(const struct type *t);
-/* Returns the warps that share a block of rows: four, or all warps of a role whose warps are not a multiple of four. */
-int emit_group_warps(const struct emit *m);
-/* Returns the blocks of rows that a group of the role has of such a tile; 0: there are too many, which is reported. */
-int emit_blocks(struct emit *m, const struct type *t, struct loc loc);
-/* Returns true if no thread has elements beyond the tile's extents. */
-bool emit_is_whole(struct emit *m, const struct type *t, int blocks);
-/* Returns the number of parts. *elements: of each. */
-int emit_parts(enum tile_form form, int blocks, int columns, int *elements);
-/* Returns the thread's first row in block `block`, a u32, counted within the tile; its other row is 8 further down. */
-struct scalar emit_row(struct emit *m, int block, int blocks);
-/* Returns the first of the thread's two columns among eight, a u32. */
-struct scalar emit_column(struct emit *m);
-
-/* The place of an element within its tile. */
-struct held {
-    struct scalar row, column; /* u32 */
-    struct scalar real;        /* bool: it is not beyond the tile's extents */
-};
-/* Returns the place of element i of a part of a tile. type: the tile's. */
-struct held emit_held(struct emit *m, const struct tile *t, const struct type *type, int part,
-                      int i);
-/* Returns a predicate that is true for one of the threads that hold the same elements. */
-struct scalar emit_holds_first(struct emit *m, enum tile_form form);
-struct thread_operand emit_element(struct emit *m, const struct tile *t, int part, int i);
-/* Returns whether the tile is swizzled: its rows must be multiples of 128 bytes. */
-bool emit_is_swizzled(const struct sym *s);
-struct tile emit_uniform(struct scalar v);
-/* Returns a tile of the type without parts. */
-struct tile emit_tile_like(const struct type *t, int blocks);
-/* Gives the types of a register tile's slots. Returns their number. */
-int emit_tile_slots(struct emit *m, const struct type *t, struct loc loc,
-                    struct thread_type *types);
-/* Returns strand i of a block of a tile that is used as a tile of `columns` columns: elements i, i + 4, i + 8 … */
-struct thread_operand emit_strand(struct emit *m, const struct tile *t, int block, int i,
-                                  int columns);
-/* Makes a part of a whole tile from its strands. */
-struct thread_operand emit_weave(struct emit *m, enum dtype t, const struct thread_operand *strands,
-                                 int columns);
-struct tile emit_tile_cast(struct emit *m, struct tile t, enum dtype to);
-/* Repeats the elements of the tile for the form of a tile of the type. */
-struct tile emit_spread(struct emit *m, const struct tile *from, const struct type *t,
-                        struct loc loc);
-
-/* --- emit_tile.c --- */
-
-/* emit_tile of struct emit_tree. */
-struct tile emit_tile_expr(struct emit *m, const struct expr *e);
-
-void emit_tile_assign(struct emit *m, struct variable *v, const struct expr *value);
-
 /* --- emit_scratch.c --- */
 
 /* Shared memory of the compiler's own, for the present role: at least `elements` elements of type t. */
 struct scratch {
     const struct thread_object *object;
     struct scalar first; /* u32: the first element of the replica */
-    int64_t columns; /* elements from one row to the next; 0: those of the tile that is stored */
 };
 struct scratch emit_scratch(struct emit *m, enum dtype t, int64_t elements);
-/* The same for a matrix. Its rows are padded, so that the 8 rows of a fragment lie in different banks. */
-struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int64_t rows, int64_t columns);
 /* Returns element `index`, a u32, of the scratch. */
 struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index);
 /* Ends an exchange, after scratch was read. The next write to the scratch emits the barrier that must come before it. */
 void emit_was_read(struct emit *m, const struct scratch *s);
-/* A part of a tile: its first row and column, its rows and columns. */
-struct window {
-    int64_t start[2], extent[2];
-};
-/* Stores a tile of the type, or a part of it, row after row. w: the part; NULL: all. A barrier of the role must follow. */
-void emit_to_scratch(struct emit *m, const struct scratch *s, const struct tile *t,
-                     const struct type *type, const struct window *w);
 /* Loads one element. A barrier must follow the last one. */
 struct thread_operand emit_from_scratch(struct emit *m, const struct scratch *s,
                                         struct scalar index);
-/* Stores a value of each warp, which its quads share: a scalar, or a group of `columns` columns. */
-struct scratch emit_warps_to_scratch(struct emit *m, enum dtype t, struct thread_operand v,
-                                     int columns);
 /* Begins the scratch of a role, or of the whole block in a kernel with roles; gives it its place after the shared tiles. */
 void emit_open_room(struct emit *m);
 void emit_close_room(struct emit *m);
@@ -535,49 +441,16 @@ struct shared_part {
     int panel; /* columns of a panel; not swizzled: all columns */
 };
 bool emit_shared_part(struct emit *m, const struct expr *access, struct shared_part *out);
-void emit_shared_store(struct emit *m, const struct expr *target, const struct tile *value);
-struct tile emit_shared_load(struct emit *m, const struct expr *e);
-struct scalar emit_shared_element(struct emit *m, const struct expr *e);
-void emit_shared_store_element(struct emit *m, const struct expr *target, struct scalar value);
 
-/* Any access: the first index of each axis, and the axes of its rows and columns. */
-struct shared_place {
-    const struct expr *e;
-    const struct thread_object *object;
-    struct scalar peer;            /* emit_peer of an access of another block's tile */
-    struct scalar start[MAX_RANK]; /* i32 */
-    int row_axis, column_axis;     /* -1: none */
-};
+/* --- emit_lock.c --- */
 
-bool emit_shared_find(struct emit *m, const struct expr *e, struct shared_place *a);
-/* Returns the element of the access at a place that the thread holds, for an atomic. *inside: whether the shared tile has
- * it. */
-struct thread_operand emit_shared_held(struct emit *m, const struct shared_place *a, struct held at,
-                                       struct scalar *inside);
-/* Loads an element of the access's tile; an element that is not real is 0. */
-struct scalar emit_shared_read(struct emit *m, const struct shared_place *a, struct held at);
-
-/* --- emit_dot.c --- */
-
-struct tile emit_dot(struct emit *m, const struct expr *e);
-
-/* --- emit_view.c --- */
-
-struct tile emit_view_load(struct emit *m, const struct expr *e);
-void emit_view_store(struct emit *m, const struct expr *target, const struct tile *value);
-struct scalar emit_view_element(struct emit *m, const struct expr *e);
-void emit_view_store_element(struct emit *m, const struct expr *target, struct scalar value);
 /* Emits lock(…) or unlock(…) for all warps of the role. */
 void emit_lock(struct emit *m, const struct expr *e);
-/* Emits an atomic of one element, once for the role. wanted: whether all threads get the old value, which is returned. */
-struct scalar emit_view_atomic(struct emit *m, const struct expr *e, bool wanted);
-/* Emits an atomic of each element of a part. */
-void emit_view_atomics(struct emit *m, const struct expr *e);
 enum thread_opcode emit_atomic_opcode(enum op op);
 /* Returns whether the target has the atomic; if not, reports it. */
 bool emit_has_atomic(struct emit *m, const struct expr *e);
 
-/* --- emit_element.c: of kernels without roles --- */
+/* --- emit_element.c --- */
 
 /* An access to a part of a view, a shared array or a thread's own array, element by element. */
 struct part_access {
@@ -627,10 +500,10 @@ void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *in
 
 /* --- emit_threads.c, emit_tiles.c --- */
 
-/* The functions that emit kernels without roles: one table for thread-level kernels, one for tile-level kernels. */
+/* The functions that emit the scalars and statements of thread-level kernels, of tile-level kernels, and of those with roles. */
 struct by_threads {
     const char *heads; /* the name of such kernels in messages */
-    /* Finds where the thread is in its block. */
+    /* Finds where the thread is in its block; NULL: a kernel with roles. */
     void (*enter)(struct emit *m);
     /* Emits a scalar. Returns false if emit_scalar emits it as in other kernels. */
     bool (*scalar)(struct emit *m, const struct expr *e, struct scalar *out);
@@ -645,7 +518,9 @@ struct by_threads {
     struct scalar (*place_in_shared)(struct emit *m, const struct sym *s,
                                      const struct scalar *indices);
 };
-extern const struct by_threads emit_by_threads, emit_by_tiles;
+extern const struct by_threads emit_by_threads, emit_by_tiles, emit_by_roles;
+/* Emits an atomic of one element, by one thread. Returns its old value, which all threads have if `wanted`. */
+struct scalar emit_atomic_once(struct emit *m, const struct expr *e, bool wanted);
 /* Makes register tiles have the layouts of the plan. thread: the thread's number in its block, a u32. */
 void emit_use_fragments(struct emit *m, struct scalar thread);
 
@@ -740,16 +615,8 @@ void emit_note_last_values(struct emit *m);
 /* Lists the registers of the noted values, after src/nvptx has named them. */
 void emit_list_held(struct arena *a, const struct kernel *k, const struct thread_function *f,
                     struct lowered *out);
-/* Notes the layouts of all shared tiles of a kernel with roles. */
-void emit_note_shared(struct emit *m);
-/* Notes the layout of a register tile. blocks: of 64 rows, of a warpgroup. */
-void emit_note_tile(struct emit *m, const struct sym *s, int blocks);
-/* Notes the accesses that move a register tile of `blocks` blocks between registers and a part of a shared tile. e: the
- * access. */
-void emit_note_moved(struct emit *m, const struct expr *e, const struct shared_part *p, int blocks,
-                     bool store);
-/* Notes the accesses that move elements of each thread between registers and a view. width: elements of one access. */
-void emit_note_global(struct emit *m, const struct expr *e, int width, int elements, bool store);
+/* Notes the layout of a register tile of a role. */
+void emit_note_tile(struct emit *m, const struct sym *s);
 /* Notes the accesses of a tensor copy, which moves boxes: to global and to shared memory. */
 void emit_note_boxes(struct emit *m, const struct stmt *s, const struct shared_part *p, int rows,
                      int columns);

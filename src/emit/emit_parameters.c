@@ -35,7 +35,7 @@ static struct thread_value *add_parameter(struct emit *m, enum lowered_param_kin
                                        : s->name;
     vec_push(m->arena, &m->out->params, p);
     vec_push(m->arena, &m->function_parameters, v);
-    if (m->by_threads)
+    if (!m->roles)
         v->divisor = divisor_of(m, &p);
     if (kind == LOWERED_MAP || kind == LOWERED_TICKET)
         return v;
@@ -55,7 +55,7 @@ void emit_list_parameters(struct emit *m)
     for (const struct sym *s = m->kernel->symbols; s; s = s->next)
         if (s->storage == ST_VIEW && !s->base)
             add_parameter(m, LOWERED_WORKSPACE, s, NULL);
-    if (m->by_threads && emit_draws(m))
+    if (!m->roles && emit_draws(m))
         m->ticket = add_parameter(m, LOWERED_TICKET, NULL, NULL);
 }
 

@@ -1,7 +1,7 @@
 /* Products of warpgroups: wgmma. Each warpgroup has some blocks of 64 rows of the sums; the product of one block is one group
  * of instructions, one for each 32 bytes of k. Units keep about 14 bits of sums of 8-bit floats, so these are promoted: each
  * group takes a part of k, and its sums are added to others of all bits. */
-#include "emit/emit_own.h"
+#include "emit/emit_fragment.h"
 #include "target/targets.h"
 
 enum { DESCRIPTOR_UNIT = 16 };
@@ -51,7 +51,7 @@ struct factor {
     struct shared_part part;
     bool across;              /* its k runs down the rows */
     struct scalar descriptor; /* of its first element, u64 */
-    struct tile tile;         /* in registers, if it has no part */
+    struct fragment tile;     /* in registers, if it has no part */
     bool in_registers;
 };
 
@@ -61,7 +61,7 @@ static struct scalar descriptor(struct emit *m, const struct shared_part *p, boo
                                 struct scalar row)
 {
     int64_t matrix = (int64_t)p->rows * p->columns, size = (int64_t)dtype_size(p->sym->type.dtype);
-    int64_t leading = across ? (int64_t)p->rows * EMIT_PANEL : DESCRIPTOR_UNIT;
+    int64_t leading = across ? (int64_t)p->rows * PLAN_PANEL : DESCRIPTOR_UNIT;
     int64_t constant =
         (int64_t)p->row * p->panel + (int64_t)(p->column / p->panel) * p->rows * p->panel;
     struct scalar first = emit_by(m, THREAD_MUL, row, across ? p->rows : p->panel);
@@ -71,7 +71,7 @@ static struct scalar descriptor(struct emit *m, const struct shared_part *p, boo
         constant += matrix * p->stage.o.integer;
     struct thread_operand o[] = {thread_element(p->object, first.o, constant),
                                  thread_integer(leading),
-                                 thread_integer(EMIT_SWIZZLED_ROWS * EMIT_PANEL)};
+                                 thread_integer(PLAN_SWIZZLED_ROWS * PLAN_PANEL)};
     struct scalar d = {
         thread_use(thread_add_counted(&m->b, THREAD_DESCRIPTOR, DT_NONE, DT_NONE, 0, o, 3)),
         DT_U64};
@@ -89,8 +89,8 @@ static int64_t step_of(const struct shared_part *p, bool across, int step)
     int64_t size = (int64_t)dtype_size(p->sym->type.dtype);
     int64_t element = (int64_t)step * TARGET_WARPGROUP_K_BYTES / size;
     if (across)
-        return element * EMIT_PANEL / DESCRIPTOR_UNIT;
-    return element / p->panel * p->rows * EMIT_PANEL / DESCRIPTOR_UNIT +
+        return element * PLAN_PANEL / DESCRIPTOR_UNIT;
+    return element / p->panel * p->rows * PLAN_PANEL / DESCRIPTOR_UNIT +
            element % p->panel * size / DESCRIPTOR_UNIT;
 }
 
@@ -104,8 +104,8 @@ static bool find_shared(struct emit *m, const struct expr *e, struct factor *f)
                e->sym->name,
                (long long)(f->part.columns * (int64_t)dtype_size(e->sym->type.dtype)));
     diag_note(m->diag, e->sym->loc,
-              "its rows are a multiple of %d bytes, and their number one of %d", EMIT_PANEL,
-              EMIT_SWIZZLED_ROWS);
+              "its rows are a multiple of %d bytes, and their number one of %d", PLAN_PANEL,
+              PLAN_SWIZZLED_ROWS);
     return false;
 }
 
@@ -122,10 +122,8 @@ static bool find_left(struct emit *m, const struct expr *e, const struct target_
         return false;
     }
     if (e->op == OP_REF) {
-        f->tile = emit_tile(m, e);
+        f->tile = emit_fragment_grouped(m, e, plan_blocked(m->layouts, &e->type, 0));
         f->in_registers = true;
-        if (!m->failed)
-            f->tile = emit_spread(m, &f->tile, &e->type, e->loc);
         return !m->failed;
     }
     f->across = e->op == OP_TRANS;
@@ -197,9 +195,10 @@ static struct thread_value *block_product(struct emit *m, const struct product *
                                           struct thread_operand adds)
 {
     const enum dtype types[THREAD_TYPES] = {p->unit->sum, p->unit->a, p->unit->b};
+    enum { LEFT = 8 }; /* elements of a step in a thread */
     struct thread_value *v = NULL;
     struct scalar row = emit_constant(DT_U32, 0), left = row;
-    int blocks = emit_blocks(m, &p->s->target->type, p->s->loc);
+    const int blocks = plan_role_blocks(m->layouts, &p->s->target->type);
     if (!p->left.in_registers) {
         row = emit_by(m, THREAD_MUL, m->place.group, (int64_t)blocks * EMIT_ROWS);
         row = emit_by(m, THREAD_ADD, row, (int64_t)block * EMIT_ROWS);
@@ -208,7 +207,8 @@ static struct thread_value *block_product(struct emit *m, const struct product *
     struct scalar right = p->right.descriptor;
     struct thread_operand *parts = arena_array(m->arena, struct thread_operand, p->steps);
     for (int i = over.first; p->left.in_registers && i < over.end; i++)
-        parts[i] = emit_part(m, p->unit->a, p->left.tile.part[block], 8 * i, 8, 1);
+        parts[i] = emit_fragment_part(m, &p->left.tile,
+                                      block * (p->left.tile.count / blocks) + LEFT * i, LEFT);
     for (int i = over.first; i < over.end; i++) {
         struct scalar b =
             emit_op2(m, THREAD_ADD, DT_U64, right,
@@ -247,9 +247,9 @@ static void add_in_unit(struct emit *m, const struct product *p, struct variable
 /* Adds the unit's sums over some steps to the tile, which keeps all bits. Begins the products of all blocks, then adds each one
  * as soon as it is complete. */
 static void add_promoted(struct emit *m, const struct product *p, struct steps over,
-                         struct tile *sums, int blocks)
+                         struct thread_operand *sums, int blocks)
 {
-    struct thread_value *part[EMIT_MOST_BLOCKS];
+    struct thread_value **part = arena_array(m->arena, struct thread_value *, blocks);
     const enum dtype t = p->unit->sum;
     uint16_t count = (uint16_t)(p->s->target->type.extent[1] / 2);
     for (int b = 0; b < blocks; b++) {
@@ -261,8 +261,7 @@ static void add_promoted(struct emit *m, const struct product *p, struct steps o
         struct thread_operand done =
             thread_use(THREAD_ADD_OP(&m->b, THREAD_PRODUCT_WAIT, t, DT_NONE, thread_use(part[b]),
                                      thread_integer(blocks - 1 - b)));
-        sums->part[b] =
-            thread_use(THREAD_ADD_OP(&m->b, THREAD_ADD, t, DT_NONE, sums->part[b], done));
+        sums[b] = thread_use(THREAD_ADD_OP(&m->b, THREAD_ADD, t, DT_NONE, sums[b], done));
     }
 }
 
@@ -271,15 +270,17 @@ static void add_promoted(struct emit *m, const struct product *p, struct steps o
 static void add_in_parts(struct emit *m, const struct product *p, struct variable *v)
 {
     int each = promoted_after(p->s) / p->unit->k, blocks = v->count - v->sums;
-    struct tile sums = emit_tile(m, p->s->target);
-    for (int b = 1; sums.form == TILE_UNIFORM && b < blocks; b++)
-        sums.part[b] = sums.part[0];
+    const struct fragment before =
+        emit_fragment_grouped(m, p->s->target, plan_symbol(m->layouts, v->sym));
+    struct thread_operand *sums = arena_array(m->arena, struct thread_operand, blocks);
+    for (int b = 0; b < blocks && !m->failed; b++)
+        sums[b] = emit_fragment_is_uniform(&before) ? before.v[0].o : before.groups[b];
     for (int i = 0; i < p->steps && !m->failed; i += each) {
         struct steps over = {i, i + each < p->steps ? i + each : p->steps};
-        add_promoted(m, p, over, &sums, blocks);
+        add_promoted(m, p, over, sums, blocks);
     }
     for (int b = 0; b < blocks && !m->failed; b++)
-        v->slots[b].o = sums.part[b];
+        v->slots[b].o = sums[b];
     if (v->sums)
         v->slots[blocks].o = thread_integer(1);
     m->begun++;
@@ -327,7 +328,7 @@ void emit_product(struct emit *m, const struct stmt *s)
     p.steps = (int)a->type.extent[1] / p.unit->k;
     p.right.descriptor = descriptor(m, &p.right.part, p.right.across, emit_constant(DT_U32, 0));
     note_factors(m, &p, a, p.right.across ? b : b->args[0],
-                 emit_blocks(m, &s->target->type, s->loc));
+                 plan_role_blocks(m->layouts, &s->target->type));
     if (promoted_after(s))
         add_in_parts(m, &p, v);
     else

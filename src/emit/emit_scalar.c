@@ -1,6 +1,6 @@
 /* Scalar expressions. Arithmetic wraps as the language says. All operands of `&&`, `||` and `?:` are evaluated, unless an
  * operand that the program may skip reads memory. */
-#include "emit/emit_fragment.h"
+#include "emit/emit_own.h"
 
 /* --- operations of the language --- */
 
@@ -136,7 +136,7 @@ static bool is_certain(struct emit *m, const struct expr *e, struct scalar *out)
 struct scalar emit_scalar_expr(struct emit *m, const struct expr *e)
 {
     struct scalar own;
-    if (m->by_threads && (is_certain(m, e, &own) || m->by_threads->scalar(m, e, &own)))
+    if (is_certain(m, e, &own) || m->by_threads->scalar(m, e, &own))
         return own;
     switch (e->op) {
     case OP_LITERAL: return of_literal(e);
@@ -148,25 +148,12 @@ struct scalar emit_scalar_expr(struct emit *m, const struct expr *e)
     case OP_SELECT:
     case OP_WHERE: return choose(m, e);
     case OP_THREAD: return special(m, THREAD_TID_X, e->axis);
-    case OP_ACCESS:
-        if (e->sym->storage == ST_VIEW)
-            return emit_view_element(m, e);
-        if (e->sym->storage == ST_SHARED)
-            return emit_shared_element(m, e);
-        break;
     case OP_LOOKUP:
     case OP_BITS:
     case OP_PHILOX: return of_elements(m, e);
-    case OP_REDUCE_SUM:
-    case OP_REDUCE_MAX:
-    case OP_REDUCE_MIN:
-    case OP_REDUCE_ANY:
-    case OP_REDUCE_ALL: return emit_fragment_reduce(m, e).v[0];
     default:
         if (op_is_elementwise(e->op))
             return apply(m, e);
-        if (op_is_atomic(e->op))
-            return emit_view_atomic(m, e, true);
         break;
     }
     emit_missing(m, e->loc,

@@ -49,18 +49,7 @@ struct scratch emit_scratch(struct emit *m, enum dtype t, int64_t elements)
     if (m->place.scratch_step)
         first = emit_by(m, THREAD_MUL, m->place.scratch,
                         EMIT_SCRATCH_ALIGNMENT / (int64_t)dtype_size(t));
-    return (struct scratch){found->object, first, 0};
-}
-
-struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int64_t rows, int64_t columns)
-{
-    enum { APART = 16 }; /* bytes between the banks of neighbouring rows */
-    int64_t each = (int64_t)dtype_size(t);
-    int64_t more = (APART - columns * each % EMIT_PANEL + EMIT_PANEL) % EMIT_PANEL;
-    columns += more % each == 0 ? more / each : 0;
-    struct scratch s = emit_scratch(m, t, rows * columns);
-    s.columns = columns;
-    return s;
+    return (struct scratch){found->object, first};
 }
 
 struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index)
@@ -123,80 +112,10 @@ void emit_close_room(struct emit *m)
         m->place.scratch_step->operands.data[1].integer = each / EMIT_SCRATCH_ALIGNMENT;
 }
 
-/* Emits a store of v by the threads of the predicate. */
-static void store_if(struct emit *m, struct scalar predicate, enum dtype t,
-                     struct thread_operand to, struct thread_operand v)
-{
-    struct thread_region *outer = emit_open_if(m, predicate);
-    THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, to, v);
-    m->b.region = outer;
-}
-
-/* --- whole tiles --- */
-
-/* Returns whether index - start is below the extent. *index becomes the difference. */
-static struct scalar narrow(struct emit *m, struct scalar *index, int64_t start, int64_t extent,
-                            int64_t all)
-{
-    if (start == 0 && extent == all)
-        return emit_constant(DT_BOOL, 1);
-    *index = emit_by(m, THREAD_SUB, *index, start);
-    return emit_by(m, THREAD_LT, *index, extent);
-}
-
-void emit_to_scratch(struct emit *m, const struct scratch *s, const struct tile *t,
-                     const struct type *type, const struct window *w)
-{
-    int elements, parts = emit_parts(t->form, t->blocks, t->columns, &elements);
-    const int64_t all[2] = {type->rank > 1 ? type->extent[type->rank - 2] : 1,
-                            type->rank > 0 ? type->extent[type->rank - 1] : 1};
-    const struct window whole = {{0, 0}, {all[0], all[1]}}, *part = w ? w : &whole;
-    struct scalar columns = emit_constant(DT_U32, s->columns ? s->columns : part->extent[1]);
-    struct scalar first = emit_holds_first(m, t->form);
-    for (int p = 0; p < parts; p++)
-        for (int i = 0; i < elements; i++) {
-            struct held h = emit_held(m, t, type, p, i);
-            struct scalar inside = narrow(m, &h.column, part->start[1], part->extent[1], all[1]);
-            emit_and(m, &h.real, inside);
-            inside = narrow(m, &h.row, part->start[0], part->extent[0], all[0]);
-            emit_and(m, &h.real, inside);
-            struct scalar index = emit_op2(m, THREAD_MUL, DT_U32, h.row, columns);
-            index = emit_op2(m, THREAD_ADD, DT_U32, index, h.column);
-            struct thread_operand element = emit_element(m, t, p, i);
-            struct thread_operand to = emit_scratch_at(m, s, index);
-            store_if(m, emit_op2(m, THREAD_AND, DT_BOOL, h.real, first), t->dtype, to, element);
-        }
-}
-
 struct thread_operand emit_from_scratch(struct emit *m, const struct scratch *s,
                                         struct scalar index)
 {
     struct thread_operand from = emit_scratch_at(m, s, index);
     return thread_use(
         thread_add_counted(&m->b, THREAD_LOAD_SHARED, s->object->dtype, DT_NONE, 1, &from, 1));
-}
-
-/* --- a value of each warp --- */
-
-struct scratch emit_warps_to_scratch(struct emit *m, enum dtype t, struct thread_operand v,
-                                     int columns)
-{
-    struct scratch s = emit_scratch(m, t, (int64_t)m->place.warps * columns);
-    struct tile of_warp = {.form = columns > 1 ? TILE_COLUMNS : TILE_UNIFORM,
-                           .dtype = t,
-                           .blocks = 1,
-                           .columns = columns,
-                           .part = {v}};
-    int elements, lanes = columns > 1 ? 4 : 1;
-    emit_parts(of_warp.form, 1, columns, &elements);
-    const struct type type = {.rank = 1, .extent = {columns}};
-    struct scalar first = emit_by(m, THREAD_LT, m->place.lane, lanes);
-    struct scalar base = emit_by(m, THREAD_MUL, m->place.warp, columns);
-    for (int i = 0; i < elements; i++) {
-        struct held h = emit_held(m, &of_warp, &type, 0, i);
-        struct thread_operand element = emit_element(m, &of_warp, 0, i);
-        struct scalar at = emit_op2(m, THREAD_ADD, DT_U32, base, h.column);
-        store_if(m, first, t, emit_scratch_at(m, &s, at), element);
-    }
-    return s;
 }

@@ -24,7 +24,7 @@ void emit_missing(struct emit *m, struct loc loc, const char *what, const char *
     if (m->failed)
         return;
     emit_error(m, loc, "%s is not compiled for GPUs in a kernel with %s", what,
-               m->by_threads ? m->by_threads->heads : "roles or mbarriers");
+               m->by_threads->heads);
     if (way_out)
         diag_note(m->diag, loc, "%s", way_out);
 }
@@ -52,11 +52,6 @@ void emit_list(struct emit *m, const struct stmt *first)
 struct scalar emit_scalar(struct emit *m, const struct expr *e)
 {
     return m->tree->scalar(m, e);
-}
-
-struct tile emit_tile(struct emit *m, const struct expr *e)
-{
-    return m->tree->tile(m, e);
 }
 
 struct scalar *emit_elements(struct emit *m, const struct expr *e)

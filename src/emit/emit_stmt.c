@@ -12,30 +12,6 @@ static void declare_scalar(struct emit *m, const struct stmt *s)
     variable->slots[0] = (struct slot){v.o, {.dtype = t, .count = 1}};
 }
 
-static void declare_tile(struct emit *m, const struct stmt *s)
-{
-    struct thread_type types[2 * EMIT_MOST_BLOCKS];
-    int parts = emit_tile_slots(m, &s->sym->type, s->loc, types);
-    bool sums = number_map_find(&m->sums, (uintptr_t)s->sym) != NULL;
-    if (m->failed)
-        return;
-    emit_note_tile(m, s->sym, emit_blocks(m, &s->sym->type, s->loc));
-    struct variable *v = emit_declare(m, s->sym, parts + sums);
-    v->sums = sums;
-    for (int i = 0; i < parts; i++)
-        v->slots[i].type = types[i];
-    if (sums)
-        v->slots[parts].type = (struct thread_type){.dtype = DT_BOOL, .count = 1};
-    emit_tile_assign(m, v, s->value);
-}
-
-/* Returns whether other threads may read what a thread stores to the target: e or an index reads its memory. */
-static bool reads_others(struct emit *m, const struct expr *e, const struct expr *target)
-{
-    const bool each_its_own = emit_form(&target->type) == TILE_WHOLE;
-    return emit_reads_memory(m, e, target, each_its_own ? EMIT_SAME_THREAD : EMIT_ANY_THREAD, NULL);
-}
-
 /* A statement that may need a barrier before it. */
 struct uncertain {
     struct thread_region *region;
@@ -50,9 +26,7 @@ static bool sync_earlier(struct emit *m, const struct stmt *s, struct uncertain 
     bool differ = false;
     for (const struct earlier *e = s->earlier; e; e = e->next) {
         const struct layout *l = emit_accessed_in(m, e->before);
-        differ |= m->fragments ? !l || !layout_is_exclusive(l)
-                               : emit_form(&e->access->type) != TILE_WHOLE ||
-                                     emit_form(&e->before->type) != TILE_WHOLE;
+        differ |= !m->fragments || !l || !layout_is_exclusive(l);
         if (e->access != e->before)
             emit_note_layout(m, e->access, NULL);
     }
@@ -86,54 +60,18 @@ static void sync_before(struct emit *m, const struct stmt *s, const struct uncer
     all[u->at] = barrier;
 }
 
-static void store(struct emit *m, const struct expr *target, const struct expr *value)
-{
-    bool of_view = target->sym->storage == ST_VIEW;
-    if (m->by_threads) {
-        m->by_threads->store(m, target, value);
-        return;
-    }
-    if (target->type.rank == 0) {
-        struct scalar v = emit_as(m, emit_scalar(m, value), target->type.dtype);
-        if (of_view && !m->place.one_thread && reads_others(m, value, target))
-            emit_sync(m);
-        if (of_view)
-            emit_view_store_element(m, target, v);
-        else
-            emit_shared_store_element(m, target, v);
-        return;
-    }
-    struct tile t = emit_tile(m, value);
-    if (m->failed)
-        return;
-    t = emit_tile_cast(m, t, target->type.dtype);
-    if (t.dtype == DT_BOOL && t.form == TILE_UNIFORM)
-        t.part[0] = emit_predicate(m, (struct scalar){t.part[0], DT_BOOL});
-    if (of_view && reads_others(m, value, target))
-        emit_sync(m);
-    if (of_view)
-        emit_view_store(m, target, &t);
-    else
-        emit_shared_store(m, target, &t);
-}
-
 static void declare(struct emit *m, const struct stmt *s)
 {
     switch (s->sym->storage) {
     case ST_SCALAR: declare_scalar(m, s); break;
-    case ST_REG:
-        if (m->by_threads)
-            m->by_threads->declare(m, s);
-        else
-            declare_tile(m, s);
-        break;
+    case ST_REG: m->by_threads->declare(m, s); break;
     case ST_SHARED:
         if (s->sym->staged) /* a pipeline: the previous iteration has read it */
             emit_sync(m);
         if (s->value) {
             struct expr whole = {
                 .op = OP_ACCESS, .type = s->sym->type, .loc = s->loc, .sym = s->sym};
-            store(m, &whole, s->value);
+            m->by_threads->store(m, &whole, s->value);
         }
         if (s->sym->staged)
             emit_sync(m);
@@ -141,7 +79,7 @@ static void declare(struct emit *m, const struct stmt *s)
     case ST_VIEW:
     case ST_MBARRIER: break;
     default:
-        if (m->by_threads && s->sym->storage == ST_ARRAY)
+        if (!m->roles && s->sym->storage == ST_ARRAY)
             m->by_threads->declare(m, s);
         else
             emit_missing(m, s->loc, "an array",
@@ -158,12 +96,10 @@ static void assign(struct emit *m, const struct stmt *s)
         emit_product(m, s);
     else if (v && to->storage == ST_SCALAR)
         v->slots[0].o = emit_as(m, emit_scalar(m, s->value), to->type.dtype).o;
-    else if (v && m->by_threads)
-        m->by_threads->assign(m, v, s);
     else if (v)
-        emit_tile_assign(m, v, s->value);
+        m->by_threads->assign(m, v, s);
     else
-        store(m, s->target, s->value);
+        m->by_threads->store(m, s->target, s->value);
 }
 
 /* Returns false if the effect is the same in a kernel with roles. */
@@ -184,17 +120,14 @@ static bool effect_without_roles(struct emit *m, const struct stmt *s)
         if (s->claim)
             emit_claim(m, s);
         return true;
-    default:
-        if (op_is_atomic(s->value->op))
-            m->by_threads->atomic(m, s->value);
-        return op_is_atomic(s->value->op);
+    default: return false;
     }
 }
 
 static void effect(struct emit *m, const struct stmt *s)
 {
     int64_t most = 0;
-    if (m->by_threads && effect_without_roles(m, s))
+    if (!m->roles && effect_without_roles(m, s))
         return;
     switch (s->value->op) {
     case OP_SYNC: emit_sync(m); break;
@@ -219,10 +152,7 @@ static void effect(struct emit *m, const struct stmt *s)
     case OP_FENCE_ASYNC: emit_mbarrier_effect(m, s); break;
     default:
         if (op_is_atomic(s->value->op)) {
-            if (s->value->args[0]->type.rank > 0)
-                emit_view_atomics(m, s->value);
-            else
-                emit_view_atomic(m, s->value, true);
+            m->by_threads->atomic(m, s->value);
             break;
         }
         emit_missing(m, s->loc, arena_printf(m->arena, "`%s`", op_table[s->value->op].text),
@@ -238,7 +168,7 @@ static void statement(struct emit *m, const struct stmt *s, const struct stmt *r
                        s->kind == STMT_CONTINUE || s->kind == STMT_ONE_THREAD;
     struct uncertain before;
     m->b.where = s->loc;
-    if (m->by_threads)
+    if (!m->roles)
         plan_room_statement(&m->room, s);
     const bool uncertain = sync_earlier(m, s, &before);
     if (flows)
@@ -249,10 +179,8 @@ static void statement(struct emit *m, const struct stmt *s, const struct stmt *r
     case STMT_ASYNC_COPY:
         if (s->barrier || s->target->sym->storage == ST_VIEW)
             emit_tensor_copy(m, s);
-        else if (m->by_threads)
-            m->by_threads->copy_async(m, s);
         else
-            store(m, s->target, s->value);
+            m->by_threads->copy_async(m, s);
         break;
     case STMT_EFFECT: effect(m, s); break;
     case STMT_IF: emit_branch(m, s, rest); break;

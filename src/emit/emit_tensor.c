@@ -3,6 +3,7 @@
  * An mbarrier on which a role arrives counts warps: each warp arrives when it is done, so that no warp has to wait for the
  * others of its warpgroup. An arrival of one thread then counts as that of four warps. */
 #include "emit/emit_own.h"
+#include "plan/plan_layouts.h"
 
 /* --- counts --- */
 
@@ -352,7 +353,7 @@ static struct thread_operand map_of(struct emit *m, const struct boxes *b)
     if (b->row_axis >= 0)
         box[b->row_axis] = b->rows;
     box[b->column_axis] = b->columns;
-    return emit_map(m, b->view->sym, box, b->shared.swizzled ? EMIT_PANEL : 0);
+    return emit_map(m, b->view->sym, box, b->shared.swizzled ? PLAN_PANEL : 0);
 }
 
 static struct thread_operand coordinate(struct emit *m, const struct boxes *b, int axis, int row,
@@ -405,7 +406,7 @@ static bool box_fits(struct emit *m, const struct boxes *b, struct loc loc)
             m->diag, loc,
             "its rows are whole, a multiple of %d bytes, and up to %d elements; parts and longer "
             "rows are a multiple of %d bytes, in a tile of a multiple of %d rows",
-            EMIT_PIECE, MOST_BOX, EMIT_PANEL, EMIT_SWIZZLED_ROWS);
+            EMIT_PIECE, MOST_BOX, PLAN_PANEL, PLAN_SWIZZLED_ROWS);
     return false;
 }
 
@@ -415,18 +416,18 @@ static bool boxes_align(struct emit *m, const struct boxes *b, struct loc loc)
     const struct shared_part *p = &b->shared;
     int64_t row = (int64_t)p->panel * (int64_t)dtype_size(p->sym->type.dtype);
     bool stages = p->sym->type.rank > 2, several = b->rows < p->part_rows;
-    if (p->row * row % EMIT_PANEL == 0 && (!stages || p->rows * row % EMIT_PANEL == 0) &&
-        (!several || b->rows * row % EMIT_PANEL == 0))
+    if (p->row * row % PLAN_PANEL == 0 && (!stages || p->rows * row % PLAN_PANEL == 0) &&
+        (!several || b->rows * row % PLAN_PANEL == 0))
         return true;
     emit_error(
         m, loc,
         "a tensor copy to or from a part of `%s` that does not begin at a multiple of %d bytes",
-        p->sym->name, EMIT_PANEL);
+        p->sym->name, PLAN_PANEL);
     diag_note(
         m->diag, p->sym->loc,
         "its rows take %lld bytes: let parts and stages begin at a multiple of %lld rows, and "
         "have at most %d rows or a multiple of that",
-        (long long)row, (long long)(EMIT_PANEL / (row & -row)), MOST_BOX);
+        (long long)row, (long long)(PLAN_PANEL / (row & -row)), MOST_BOX);
     return false;
 }
 

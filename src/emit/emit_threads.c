@@ -18,7 +18,7 @@ static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)
         return true;
     default:
         if (op_is_atomic(e->op))
-            *out = emit_elements(m, e)[0];
+            *out = e->op == OP_ARRIVE ? emit_atomic_once(m, e, true) : emit_elements(m, e)[0];
         return op_is_atomic(e->op);
     }
 }
@@ -63,7 +63,10 @@ static void assign(struct emit *m, struct variable *v, const struct stmt *s)
 
 static void atomic(struct emit *m, const struct expr *e)
 {
-    emit_atomic(m, e);
+    if (e->op == OP_ARRIVE)
+        emit_atomic_once(m, e, false);
+    else
+        emit_atomic(m, e);
 }
 
 /* --- the kernel --- */

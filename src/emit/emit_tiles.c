@@ -1,5 +1,7 @@
-/* Tile-level kernels without roles: their scalars and statements, on register tiles in the layouts of the plan. */
+/* Tile-level kernels, with and without roles: their scalars and statements, on register tiles in the layouts of the plan. */
 #include "emit/emit_fragment.h"
+
+#include <math.h>
 
 /* --- statements --- */
 
@@ -51,12 +53,42 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
     if (target->sym->storage == ST_VIEW)
         f = emit_fragment_convert(
             m, &f, plan_keep(m->layouts, plan_view(m->layouts, target, f.layout, true)));
+    emit_fragment_apart(m, &f);
+    for (int32_t r = 0; f.dtype == DT_BOOL && r < f.count; r++)
+        f.v[r].o = emit_predicate(m, f.v[r]);
     if (emit_reads_memory(m, value, target, EMIT_BY_LAYOUT, f.layout))
         emit_sync(m);
     emit_fragment_store(m, target, &f);
 }
 
-/* Gives a register tile its value; NULL: zeros. */
+static bool is_zero(const struct fragment *f)
+{
+    const struct thread_operand *o = f->v ? &f->v[0].o : NULL;
+    return o && emit_fragment_is_uniform(f) &&
+           ((o->kind == THREAD_INTEGER && o->integer == 0) ||
+            (o->kind == THREAD_FLOAT && o->real == 0 && !signbit(o->real)));
+}
+
+/* Returns registers [first, first + each) as a value of a slot. Groups have no constants of type bool. */
+static struct thread_operand part_of(struct emit *m, struct fragment *f, int32_t first,
+                                     int32_t each)
+{
+    for (int32_t r = first; each > 1 && !f->groups && f->dtype == DT_BOOL && r < first + each; r++)
+        f->v[r].o = emit_predicate(m, f->v[r]);
+    return emit_fragment_part(m, f, first, each);
+}
+
+/* Returns whether a product may still add to the variable, which is reported. */
+static bool is_in_flight(struct emit *m, const struct variable *v, struct loc loc)
+{
+    if (v->flight == 0)
+        return false;
+    emit_error(m, loc, "`%s` is assigned while a product may still add to it", v->sym->name);
+    diag_note(m->diag, loc, "wait for the product before: `dot_wait(0)`");
+    return true;
+}
+
+/* Gives a register tile its value; NULL: zeros. Sums of products that begin at zero have any value, and do not count. */
 static void give(struct emit *m, const struct sym *s, const struct expr *value)
 {
     const struct layout *l = plan_symbol(m->layouts, s);
@@ -67,17 +99,44 @@ static void give(struct emit *m, const struct sym *s, const struct expr *value)
     struct variable *v = emit_variable(m, s);
     const int32_t each = emit_registers_of_slot(m, s);
     const struct thread_type type = {.dtype = s->type.dtype, .count = (uint16_t)each};
-    if (!v || v->count * each != f.count)
+    if (!v || (v->count - v->sums) * each != f.count)
         v = emit_declare(m, s, f.count / each);
+    if (m->failed || is_in_flight(m, v, value ? value->loc : m->b.where))
+        return;
+    const bool zero = v->sums && is_zero(&f);
     if (f.each % each)
         emit_fragment_apart(m, &f);
     for (int32_t r = 0; r < f.count && !m->failed; r += each)
-        v->slots[r / each] = (struct slot){emit_fragment_part(m, &f, r, each), type};
+        v->slots[r / each] =
+            (struct slot){zero ? thread_use(thread_add_counted(&m->b, THREAD_UNDEFINED, type.dtype,
+                                                               DT_NONE, type.count, NULL, 0))
+                               : part_of(m, &f, r, each),
+                          type};
+    if (v->sums)
+        v->slots[v->count - 1] =
+            (struct slot){thread_integer(!zero), {.dtype = DT_BOOL, .count = 1}};
+}
+
+/* Declares a register tile of a role. Products may add to it. */
+static void declare_of_role(struct emit *m, const struct sym *s, struct loc loc)
+{
+    const bool sums = number_map_find(&m->sums, (uintptr_t)s) != NULL;
+    if (!plan_role_holds(m->layouts, &s->type, loc)) {
+        m->failed = true;
+        return;
+    }
+    const int32_t count = emit_registers(plan_symbol(m->layouts, s));
+    emit_note_tile(m, s);
+    emit_declare(m, s, count / emit_registers_of_slot(m, s) + sums)->sums = sums;
 }
 
 static void declare(struct emit *m, const struct stmt *s)
 {
     if (plan_reads_again(m->layouts, s->value))
+        return;
+    if (m->roles)
+        declare_of_role(m, s->sym, s->loc);
+    if (m->failed)
         return;
     if (s->sym->storage == ST_REG) {
         give(m, s->sym, s->value);
@@ -125,21 +184,18 @@ static bool find_atomic(struct emit *m, const struct expr *e, struct scalar *ind
     if (m->failed || !emit_has_atomic(m, e) || !emit_find_part(m, target, &p))
         return false;
     *inside = emit_element_of(m, &p, 0, index);
-    if (waits)
+    if (waits || e->op == OP_ARRIVE) /* after what all threads wrote */
         emit_sync(m);
     return true;
 }
 
-/* An atomic of one element, by one thread. Returns its old value, which all threads have if `wanted`. */
 static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wanted)
 {
     const enum dtype t = e->type.dtype;
-    if (e->op == OP_ARRIVE)
-        return emit_view_atomic(m, e, wanted);
-    if (m->place.one_thread)
+    if (m->place.one_thread && e->op != OP_ARRIVE)
         return emit_atomic(m, e)[0];
     struct scalar index[MAX_RANK], values[2], inside, zero = emit_constant(DT_U32, 0);
-    const bool collective = needs_block(e);
+    const bool collective = needs_block(e) || e->op == OP_ARRIVE;
     if (collective && !find_atomic(m, e, index, values, &inside))
         return emit_constant(t, 0);
     struct scratch s = {0};
@@ -160,10 +216,18 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
     return old;
 }
 
+struct scalar emit_atomic_once(struct emit *m, const struct expr *e, bool wanted)
+{
+    const struct loc before = emit_at(m, e->loc);
+    const struct scalar old = one_atomic(m, e, wanted);
+    emit_at(m, before);
+    return old;
+}
+
 static void atomic(struct emit *m, const struct expr *e)
 {
     if (e->args[0]->type.rank == 0)
-        one_atomic(m, e, false);
+        emit_atomic_once(m, e, false);
     else
         emit_fragment_atomic(m, e, NULL);
 }
@@ -180,9 +244,15 @@ static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)
     case OP_REDUCE_ALL: *out = emit_fragment_reduce(m, e).v[0]; return true;
     default:
         if (op_is_atomic(e->op))
-            *out = one_atomic(m, e, true);
+            *out = emit_atomic_once(m, e, true);
         return op_is_atomic(e->op);
     }
+}
+
+/* Copies in the background of a role are done at once. */
+static void store_at_once(struct emit *m, const struct stmt *s)
+{
+    store(m, s->target, s->value);
 }
 
 /* --- the kernel --- */
@@ -208,6 +278,17 @@ static void enter(struct emit *m)
     emit_note_dots(m);
     emit_draw_block(m);
 }
+
+const struct by_threads emit_by_roles = {
+    .heads = "roles or mbarriers",
+    .scalar = scalar,
+    .store = store,
+    .declare = declare,
+    .assign = assign,
+    .atomic = atomic,
+    .copy_async = store_at_once,
+    .place_in_shared = emit_planned_place,
+};
 
 const struct by_threads emit_by_tiles = {
     .heads = "`warps(…)`",

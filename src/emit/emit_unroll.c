@@ -481,9 +481,9 @@ void emit_loop(struct emit *m, const struct stmt *s)
     *in = (struct thread_source_loop){.loop = s, .outer = m->b.turn};
     const struct unrolling one = {.in = in, .copies = 1, .period = 1};
     emit_list(m, s->init);
-    if (m->by_threads)
-        loop_of_threads(m, s, in);
-    else
+    if (m->roles)
         emit_loop_of_copies(m, s, &one, 1, emit_constant(DT_I32, 0));
+    else
+        loop_of_threads(m, s, in);
     m->b.turn = in->outer;
 }

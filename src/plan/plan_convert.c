@@ -47,6 +47,9 @@ static void plan(struct layouts *l, struct conversion *c, bool stores_matrices)
                                 .bits = c->bits,
                                 .store_kinds = stores_matrices ? matrix : 0,
                                 .load_kinds = matrix};
+    c->possible = l->of_role && layout_plan_conversion(&wish, l->arena, &c->plan);
+    if (c->possible) /* a role has no shared memory to spare */
+        return;
     /* first within what most kernels have to spare anyway */
     int64_t all = layout_size_out(c->from) * c->bits / 8;
     wish.shared_bytes = l->target->shared_bytes - l->kernel->shared_bytes;

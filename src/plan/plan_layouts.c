@@ -34,7 +34,7 @@ static void note_dots(struct layouts *l)
     }
 }
 
-static void note_all(struct layouts *l)
+void plan_note_shared(struct layouts *l)
 {
     for (size_t i = 0; i < l->plan->tiles.count; i++) {
         const struct planned_shared *t = l->plan->tiles.data[i];
@@ -43,6 +43,11 @@ static void note_all(struct layouts *l)
                                         true,    layout_shared_form_names[t->form]};
         vec_push(l->arena, &l->out->placed, placed);
     }
+}
+
+static void note_all(struct layouts *l)
+{
+    plan_note_shared(l);
     for (size_t i = 0; i < l->plan->symbols.count; i++) {
         const struct planned_symbol *s = l->plan->symbols.data[i];
         note_layout(l, s->sym, NULL, s->is.layout, s->sym->type.dtype);

@@ -52,6 +52,21 @@ void plan_make_role(struct layouts *l);
  * 16 rows. Four warps are a group, as wgmma needs them; a role whose warps are not a multiple of four is one group. Each group has
  * some blocks of the tile's rows, one after the other. Rows and columns are rounded up. */
 bool plan_role_layout(const struct layouts *l, const struct type *t, struct layout *out);
+/* Returns the blocks of rows that a group of the role has of such a tile. */
+int plan_role_blocks(const struct layouts *l, const struct type *t);
+/* Returns the registers of a block, which are one value of thread IR; of a tile of one column, 1. */
+int32_t plan_role_group(const struct type *t);
+/* Returns whether the role's threads hold a tile of the type. If not, reports it. */
+bool plan_role_holds(struct layouts *l, const struct type *t, struct loc loc);
+enum {
+    PLAN_PANEL = 128,      /* bytes of a row of a panel */
+    PLAN_SWIZZLED_ROWS = 8 /* after which the swizzle repeats */
+};
+/* Returns whether a shared tile of a kernel with roles lies in panels of 128 bytes a row, swizzled: its rows must be multiples of
+ * 128 bytes. The copy engine exchanges pieces by their addresses, so each panel must begin at a multiple of 1024 bytes. */
+bool plan_is_swizzled(const struct sym *s);
+/* Notes the layouts of the shared tiles. plan_layouts.c */
+void plan_note_shared(struct layouts *l);
 
 /* How one dot is done. */
 enum dot_kind { DOT_MMA, DOT_FMA };
@@ -147,6 +162,9 @@ bool plan_lay_out(struct layouts *l, const struct plan_product *p, bool chained,
  * for a ragged block, too. */
 bool plan_lay_out_stated(struct layouts *l, const struct expr *e, bool chained,
                          struct dot_plan *out);
+
+/* The same for a product of a role. */
+bool plan_lay_out_role(struct layouts *l, const struct expr *e, struct dot_plan *out);
 
 /* Decides on chunk, for all else of the plan. */
 void plan_choose_chunk(struct layouts *l, struct dot_plan *p);

@@ -1,6 +1,8 @@
 /* The layouts of a product's operands, by its unit and the way in which the warps divide it. */
 #include "plan/plan_layouts_own.h"
 
+#include <string.h>
+
 /* --- Matrix instructions --- */
 
 static const char *matrix_type(enum dtype t)
@@ -40,10 +42,19 @@ static const struct layout *operand_layout(struct layouts *l, const struct plan_
     return plan_keep(l, &out);
 }
 
+/* The division whose sums have the layout of a role's tile. */
+static struct plan_division rows_of_warps(const struct layouts *l, const struct plan_product *p)
+{
+    const struct mma_shape shape = {p->unit->m, p->unit->n, p->unit->k, dtype_table[p->a].bits};
+    return (struct plan_division){.mma = {shape, l->warps, 1, true}, .warps = l->warps};
+}
+
 bool plan_lay_out(struct layouts *l, const struct plan_product *p, bool chained,
                   struct dot_plan *out)
 {
-    struct plan_division d = plan_divide(l->target, l->warps, p, chained);
+    const bool rows = l->of_role && p->unit;
+    struct plan_division d =
+        rows ? rows_of_warps(l, p) : plan_divide(l->target, l->warps, p, chained);
     *out = (struct dot_plan){.kind = p->unit ? DOT_MMA : DOT_FMA,
                              .e = p->e,
                              .m = p->m,
@@ -95,6 +106,8 @@ static const struct layout *coalesced(struct layouts *l, const struct dot_plan *
 {
     struct shared_wish wish = plan_staging_wish(p, side, source, NULL);
     const struct expr *loaded = again ? again : source->e;
+    if (l->of_role)
+        return plan_blocked(l, &loaded->type, 0);
     struct shared_choice place;
     struct layout out;
     bool dealt = loaded->op == OP_ACCESS && loaded->sym->storage == ST_VIEW;
@@ -216,6 +229,31 @@ bool plan_lay_out_stated(struct layouts *l, const struct expr *e, bool chained,
     plan_pair_bytes(l, out, source);
     stage(l, out, 0, p.left);
     stage(l, out, 1, p.right);
+    plan_choose_chunk(l, out);
+    return true;
+}
+
+/* Chooses the unit of a product whose by(…) may be missing. For elements of 16 bits, k may be any: it is padded with zeros. */
+static void choose_unit_of_role(const struct layouts *l, struct plan_product *p)
+{
+    const bool half = dtype_size(p->a) == 2 && dtype_is_float(p->a) && p->m > 1 && p->n > 1;
+    const struct by *by = p->e->by;
+    if (!by || strcmp(by->name, plan_word_fma) != 0)
+        plan_choose_unit(l->target, p, half);
+    else
+        plan_take_unit(p, NULL);
+}
+
+/* Factors that are not in shared memory go through it. The left factor of matrix instructions does not: its layout is the tile's. */
+bool plan_lay_out_role(struct layouts *l, const struct expr *e, struct dot_plan *out)
+{
+    struct plan_product p = plan_product_of(e);
+    choose_unit_of_role(l, &p);
+    if (!plan_lay_out(l, &p, false, out))
+        return false;
+    for (int side = 0; side < 2; side++)
+        if (!plan_source_of(e, side).shared && !(p.unit && side == 0))
+            stage(l, out, side, PLAN_STAGED);
     plan_choose_chunk(l, out);
     return true;
 }

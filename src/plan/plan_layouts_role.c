@@ -1,15 +1,10 @@
-/* The layouts of a role's register tiles: those of the sums of warpgroup products, whatever a tile is used for. So only operations
- * that move elements exchange them between threads. */
+/* The layouts of a role's tiles, which follow from their types. Register tiles have the layouts of the sums of warpgroup products,
+ * so only operations that move elements exchange them between threads. Shared tiles lie as tensor copies and products need them. */
 #include "plan/plan_layouts_own.h"
 
-enum { WARP_ROWS = 16, WARPGROUP = 4, EACH_COLUMNS = 8 };
+enum { WARP_ROWS = 16, WARPGROUP = 4, EACH_COLUMNS = 8, MOST_BLOCKS = 8, MOST_COLUMNS = 256 };
 
-void plan_make_role(struct layouts *l)
-{
-    l->of_role = true;
-    l->plan = arena_new(l->arena, struct plan);
-    l->plan->settled = true;
-}
+/* --- register tiles --- */
 
 static int64_t extent_of(const struct type *t, int from_last)
 {
@@ -22,6 +17,33 @@ static bool is_matrix(const struct type *t)
     for (int i = 0; i < t->rank - 2; i++)
         matrix &= t->extent[i] == 1;
     return matrix;
+}
+
+int plan_role_blocks(const struct layouts *l, const struct type *t)
+{
+    return divide_up((int32_t)extent_of(t, 1), WARP_ROWS * l->warps);
+}
+
+int32_t plan_role_group(const struct type *t)
+{
+    const int32_t columns = (int32_t)extent_of(t, 0);
+    if (columns == 1 || !is_matrix(t))
+        return 1;
+    return divide_up(columns, EACH_COLUMNS) * (extent_of(t, 1) > 1 ? 4 : 2);
+}
+
+bool plan_role_holds(struct layouts *l, const struct type *t, struct loc loc)
+{
+    const bool matrix = is_matrix(t);
+    if (matrix && extent_of(t, 0) <= MOST_COLUMNS && plan_role_blocks(l, t) <= MOST_BLOCKS)
+        return true;
+    plan_error(l, loc, "a tile of %s is more than the %d warps here hold", type_text(l->arena, t),
+               l->warps);
+    diag_note(l->diag, loc,
+              matrix ? "they hold at most %lld rows and %d columns: take parts of it"
+                     : "they hold at most %lld rows and %d columns, on two axes: take parts of it",
+              (long long)WARP_ROWS * l->warps * MOST_BLOCKS, MOST_COLUMNS);
+    return false;
 }
 
 /* Adds the columns: two neighbours of each eight, in a lane of four. */
@@ -68,4 +90,46 @@ bool plan_role_layout(const struct layouts *l, const struct type *t, struct layo
     }
     layout_normalise(out);
     return true;
+}
+
+/* --- shared tiles --- */
+
+bool plan_is_swizzled(const struct sym *s)
+{
+    const struct type *t = &s->type;
+    const int64_t size = (int64_t)dtype_size(t->dtype);
+    if (t->rank < 2 || t->extent[t->rank - 1] * size % PLAN_PANEL != 0)
+        return false;
+    int64_t rows = t->extent[t->rank - 2];
+    return rows % PLAN_SWIZZLED_ROWS == 0 || type_elements(t) * size == rows * PLAN_PANEL;
+}
+
+static struct planned_shared *plan_box(struct layouts *l, const struct sym *s)
+{
+    struct planned_shared *t = arena_new(l->arena, struct planned_shared);
+    const bool panels = plan_is_swizzled(s);
+    int32_t extents[MAX_RANK];
+    for (int i = 0; i < s->type.rank; i++)
+        extents[i] = (int32_t)s->type.extent[i];
+    t->sym = s;
+    t->form = panels ? SHARED_PANELS_SWIZZLED : SHARED_PLAIN;
+    if (!layout_tensor_box(extents, s->type.rank, 8 * (int)dtype_size(s->type.dtype),
+                           panels ? PLAN_PANEL : 0, &t->layout))
+        layout_rows(extents, s->type.rank, 0, &t->layout);
+    t->kept = plan_keep(l, &t->layout);
+    return t;
+}
+
+void plan_make_role(struct layouts *l)
+{
+    l->of_role = true;
+    l->plan = arena_new(l->arena, struct plan);
+    l->plan->settled = true;
+    for (const struct sym *s = l->kernel->symbols; s; s = s->next) {
+        if (s->storage != ST_SHARED)
+            continue;
+        struct planned_shared *t = plan_box(l, s);
+        vec_push(l->arena, &l->plan->tiles, t);
+        pointer_map_put(l->arena, &l->plan->shared_of, s, t);
+    }
 }

@@ -132,14 +132,27 @@ static const struct layout *choose_way(struct layouts *l, const struct type *t,
     return through_shared < access_cost(natural, t) ? blocked : natural;
 }
 
+/* The layout in which a role stores a tile: in a lane of four, instead of two neighbours of each eight, those of one eight, if they
+ * are 16 bytes. Four lanes exchange them by shuffles. */
+static const struct layout *choose_for_role(struct layouts *l, const struct type *t,
+                                            const struct layout *natural, int widest)
+{
+    enum { LANES = 4, PAIR = 2 };
+    const struct layout *wide =
+        widest >= LANES * PAIR ? widened(l, natural, t->rank, LANES * PAIR) : NULL;
+    return wide && shuffle_cost(l, natural, wide, t) >= 0 ? wide : natural;
+}
+
 static const struct layout *choose_view(struct layouts *l, const struct expr *access,
-                                        const struct layout *natural)
+                                        const struct layout *natural, bool store)
 {
     const struct type *t = &access->type;
     int widest = plan_copy_vector(l, access, t), vector = vector_for_all(l, t, widest);
     const struct layout *blocked = plan_blocked(l, t, vector);
     if (!natural || !plan_fits(natural, t)) /* of a value that is yet to be broadcast */
         return blocked;
+    if (l->of_role)
+        return store ? choose_for_role(l, t, natural, widest) : natural;
     if (!blocked || natural == blocked)
         return natural;
     return choose_way(l, t, natural, blocked, widest, vector);
@@ -156,7 +169,8 @@ const struct layout *plan_view(struct layouts *l, const struct expr *access,
         if (v->natural == natural && v->store == store)
             return v->layout;
     struct view_made *made = arena_new(l->arena, struct view_made);
-    *made = (struct view_made){access, natural, choose_view(l, access, natural), store, first};
+    *made =
+        (struct view_made){access, natural, choose_view(l, access, natural, store), store, first};
     pointer_map_put(l->arena, &p->view_of, access, made);
     return made->layout;
 }

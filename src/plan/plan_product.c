@@ -81,7 +81,7 @@ bool plan_unit_takes(const struct target_unit *u, const struct plan_product *p)
     return takes_types(u, p->a, p->b, p->sum) || (bytes && takes_types(u, DT_F16, DT_F16, p->sum));
 }
 
-static void take_unit(struct plan_product *p, const struct target_unit *u)
+void plan_take_unit(struct plan_product *p, const struct target_unit *u)
 {
     p->unit = u;
     p->a = u ? u->a : p->sum;
@@ -95,16 +95,17 @@ bool plan_unit_fits(const struct target *t, const struct target_unit *u,
     return plan_unit_takes(u, p) && target_has_unit(t, u) && p->k % u->k == 0;
 }
 
-void plan_choose_unit(const struct target *t, struct plan_product *p)
+void plan_choose_unit(const struct target *t, struct plan_product *p, bool padded)
 {
     const struct target_unit *best = NULL;
     for (int i = 0; target_unit_at(i); i++) {
         const struct target_unit *u = target_unit_at(i);
         bool better = !best || (best->a != p->a && u->a == p->a);
-        if (better && plan_unit_fits(t, u, p))
+        if (better &&
+            (padded ? plan_unit_takes(u, p) && target_has_unit(t, u) : plan_unit_fits(t, u, p)))
             best = u;
     }
-    take_unit(p, best);
+    plan_take_unit(p, best);
 }
 
 /* --- by(…) --- */
@@ -151,7 +152,7 @@ const struct target_unit *plan_unit_named(const struct target *t, const struct p
 struct plan_product plan_stated(const struct target *t, const struct expr *dot)
 {
     struct plan_product p = plan_product_of(dot);
-    take_unit(&p, plan_unit_named(t, &p, dot->by));
+    plan_take_unit(&p, plan_unit_named(t, &p, dot->by));
     p.left = stated_factor(dot->by, 0);
     p.right = stated_factor(dot->by, 1);
     return p;

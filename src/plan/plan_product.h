@@ -49,8 +49,10 @@ bool plan_unit_fits(const struct target *t, const struct target_unit *u,
 const struct target_unit *plan_unit_named(const struct target *t, const struct plan_product *p,
                                           const struct by *by);
 /* Sets the first unit of the table that fits, one of the product's own types if there is one, or
- * multiply-adds. */
-void plan_choose_unit(const struct target *t, struct plan_product *p);
+ * multiply-adds. padded: k may be any. */
+void plan_choose_unit(const struct target *t, struct plan_product *p, bool padded);
+/* Sets the unit; NULL: multiply-adds. */
+void plan_take_unit(struct plan_product *p, const struct target_unit *u);
 /* Returns the product as its by(…) states it, which plan_units has written or accepted. */
 struct plan_product plan_stated(const struct target *t, const struct expr *dot);
 

@@ -271,7 +271,7 @@ void plan_units(struct plan_context *c)
             continue;
         }
         struct plan_product p = plan_product_of(dot->e);
-        plan_choose_unit(c->target, &p);
+        plan_choose_unit(c->target, &p, false);
         choose_factors(&u, &p, dot->chained);
         dot->e->by = by_of(&u, &p);
     }

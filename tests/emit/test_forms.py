@@ -21,7 +21,6 @@ HEAD = re.compile(r"^kernel\s+\w+.*?\n\{\n", re.M | re.S)
 REFUSED = {
     "lock`": ["arrive:wait_for_all", "arrive:in_turn", "semaphores:turns", "workspace:sum_in_turn"],
     "print": ["print_formats:one_block", "print_tiles:tiles", "print_values:show_values"],
-    "a gather from a shared tile": ["scatter_gather:columns"],
     "an array": ["arrays_as_tiles:parts"],
     "a tile of": ["functions_any_shape:cubes", "random_numbers:noise", "shapes:shapes"],
 }

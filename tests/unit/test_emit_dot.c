@@ -48,7 +48,7 @@ static void choose(struct bench *b, int m, int n, int k, enum dtype factor, enum
 {
     struct plan_product p = {
         .m = m, .n = n, .k = k, .factor = factor, .sum = sum, .a = factor, .b = factor};
-    plan_choose_unit(&b->target, &p);
+    plan_choose_unit(&b->target, &p, false);
     assert_true(plan_lay_out(&b->l, &p, chained, &b->plan));
 }
 
