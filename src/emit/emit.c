@@ -390,7 +390,7 @@ bool emit_kernel(struct arena *a, struct kernel *k, const struct lowered_options
     struct thread_function *f = make_function(m);
     if (!is_right(a, f, diag, &fixed))
         return false;
-    thread_optimise_elements(a, f);
+    thread_optimise(a, f);
     if (!make_module(a, k, f, diag, fixed, out))
         return false;
     if (m->roles)

@@ -265,8 +265,6 @@ bool thread_registers_fit(struct arena *a, const struct thread_function *f,
 
 /* Runs all passes, in their order. */
 void thread_optimise(struct arena *a, struct thread_function *f);
-/* Also reaches and combines elements: for programs whose order of loads is not a schedule, such as thread-level kernels. */
-void thread_optimise_elements(struct arena *a, struct thread_function *f);
 
 /* Computes each scalar once in the regions that its first computation dominates, also loads under a predicate from memory that
  * nothing writes; computes operations on constant integers, and drops those that change nothing, such as an addition of 0. An

@@ -11,14 +11,6 @@ static void make_scalars_few(struct arena *a, struct thread_function *f)
 void thread_optimise(struct arena *a, struct thread_function *f)
 {
     thread_unroll(a, f);
-    make_scalars_few(a, f);
-    thread_drop_unused(a, f);
-    thread_add_fences(a, f);
-}
-
-void thread_optimise_elements(struct arena *a, struct thread_function *f)
-{
-    thread_unroll(a, f);
     thread_lift(a, f);
     make_scalars_few(a, f);
     thread_decide(a, f);

@@ -17,7 +17,7 @@ from tile_runner import fail
 INPUTS, OUTPUTS, DEPTH = 8, 32, 3
 WORDS = 64  # of %in, the inputs first; of the shared array
 SMALL = 8   # small values are less; two of them times 4, and another, are the number of a word
-RUNS = 3  # of each program, by thread_run
+RUNS = 2  # of each program, by thread_run
 BITS = {"u32": 32, "i32": 32, "u64": 64, "i64": 64, "u16": 16, "i16": 16, "u8": 8, "i8": 8}
 GROUPS = ["u32*2", "u32*3", "u32*6", "i16*3", "i16*6", "u8*3", "u8*6", "bool*3", "bool*6"]
 TYPES = ["u32"] * 4 + ["i32", "u64", "i64", "u16", "i8", "bool"] + GROUPS + ["u32*3", "u32*6"]

@@ -3,8 +3,7 @@
  *     thread_run FILE
  *
  * Each program in the file begins with a line of 64 words in a comment, its inputs. It is a kernel f(u64 %in, u64 %out).
- * Prints its 32 words of output in a line: of the program as it is, of the optimised one, and of the one after
- * thread_optimise_elements; or the messages and status 1. */
+ * Prints its 32 words of output in a line: of the program as it is, and of the optimised one; or the messages and status 1. */
 #include "nvptx/nvptx.h"
 #include "ptx_thread.h"
 
@@ -75,8 +74,7 @@ int main(int count, char **words)
         char *next = strstr(at + 1, "\n//");
         end = next ? next + 1 : text + length;
         const size_t size = (size_t)(end - at);
-        if (!one(at, size, NULL) || !one(at, size, thread_optimise) ||
-            !one(at, size, thread_optimise_elements))
+        if (!one(at, size, NULL) || !one(at, size, thread_optimise))
             return 1;
     }
     return 0;

@@ -1,9 +1,9 @@
 /* Reads thread IR, checks it, and prints it again, or its PTX.
  *
- *     thread_text [--ptx | --optimised | --elements | --plain | --pass=NAME] FILE.thread
+ *     thread_text [--ptx | --optimised | --plain | --pass=NAME] FILE.thread
  *
- * --ptx: of the optimised program; --plain: its PTX without optimisation; --optimised: the optimised program; --elements:
- * after thread_optimise_elements; --pass=reach: the program after this pass.
+ * --ptx: of the optimised program; --plain: its PTX without optimisation; --optimised: the optimised program;
+ * --pass=reach: the program after this pass.
  *
  * Status 1: the text is wrong; the messages go to standard output. */
 #include "nvptx/nvptx.h"
@@ -38,7 +38,6 @@ static const struct {
 } passes[] = {
     {"--optimised", thread_optimise},
     {"--ptx", thread_optimise},
-    {"--elements", thread_optimise_elements},
     {"--plain", thread_add_fences},
     {"--pass=unroll", thread_unroll},
     {"--pass=number", thread_number},
@@ -91,9 +90,7 @@ int main(int count, char **words)
     struct source source = {.name = text_base_name(words[count - 1])};
     source.text = read_file(words[count - 1], &source.length);
     if (count < 2 || !source.text || setjmp(out_of_memory)) {
-        fprintf(
-            stderr,
-            "thread_text [--ptx | --optimised | --elements | --plain | --pass=NAME] FILE.thread\n");
+        fprintf(stderr, "thread_text [--ptx | --optimised | --plain | --pass=NAME] FILE.thread\n");
         return 2;
     }
     arena_init(&arena, &allocator_libc, &out_of_memory);
