@@ -328,10 +328,9 @@ static void add_routine(struct text *out, const struct routine_set *set, element
 
 static void add_reduction(struct text *out, const struct routine_set *set, reduce_fn *reduce)
 {
-    static const char *const names[REDUCTION_COUNT] = {"sum", "max", "min", "any", "all"};
     enum reduction which;
     if (is_float_reduction(set, reduce, &which))
-        add_word(out, names[which]);
+        add_word(out, op_table[OP_REDUCE_SUM + which].text);
     else if (reduce)
         add_word(out, "reduce");
 }

@@ -129,8 +129,7 @@ bool emit_is_collective(const struct expr *e)
 
 bool emit_exchanges(const struct expr *e)
 {
-    return (e->op >= OP_REDUCE_SUM && e->op <= OP_REDUCE_ALL) || e->op == OP_DOT ||
-           e->op == OP_SCAN;
+    return op_is_reduction(e->op) || e->op == OP_DOT || e->op == OP_SCAN;
 }
 
 static bool needs_layout(const struct expr *e)
@@ -189,22 +188,14 @@ struct scalar *emit_array_expr(struct emit *m, const struct expr *e)
         for (int64_t i = 0; i < count; i++)
             v[i] = emit_constant(e->type.dtype, i);
         break;
-    case OP_REDUCE_SUM:
-    case OP_REDUCE_MAX:
-    case OP_REDUCE_MIN:
-    case OP_REDUCE_ANY:
-    case OP_REDUCE_ALL:
-        if (e->type.rank == 0 && emit_is_reduced_by_block(m, e))
-            v[0] = emit_scalar(m, e);
-        else
-            reduce(m, e, v);
-        break;
     case OP_SCAN: scan(m, e, v); break;
     case OP_DOT: multiply(m, e, v); break;
     default:
         if (op_is_atomic(e->op) && e->op != OP_ARRIVE)
             return emit_atomic(m, e);
-        if (e->type.rank == 0)
+        if (op_is_reduction(e->op) && !(e->type.rank == 0 && emit_is_reduced_by_block(m, e)))
+            reduce(m, e, v);
+        else if (e->type.rank == 0)
             v[0] = emit_scalar(m, e);
         else if (e->op == OP_SELECT)
             choose(m, e, v);

@@ -238,11 +238,6 @@ static struct fragment own(struct emit *m, const struct expr *e, const struct la
     case OP_BROADCAST: return emit_fragment(m, e->args[0], wanted);
     case OP_SCAN: f = emit_fragment_scan(m, e, wanted); break;
     case OP_DOT: f = emit_fragment_dot(m, e); break;
-    case OP_REDUCE_SUM:
-    case OP_REDUCE_MAX:
-    case OP_REDUCE_MIN:
-    case OP_REDUCE_ANY:
-    case OP_REDUCE_ALL: f = emit_fragment_reduce(m, e); break;
     case OP_TRANS:
     case OP_RESHAPE:
     case OP_REPEAT:
@@ -250,7 +245,9 @@ static struct fragment own(struct emit *m, const struct expr *e, const struct la
     default:
         if (op_is_atomic(e->op))
             return emit_fragment_atomic(m, e, wanted);
-        return operate(m, e, wanted);
+        if (!op_is_reduction(e->op))
+            return operate(m, e, wanted);
+        f = emit_fragment_reduce(m, e);
     }
     return emit_fragment_convert(m, &f, wanted);
 }

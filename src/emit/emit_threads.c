@@ -5,22 +5,17 @@
 
 static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)
 {
-    switch (e->op) {
-    case OP_BLOCK: return emit_drawn_block(m, e, out);
-    case OP_ACCESS: *out = emit_elements(m, e)[0]; return true;
-    case OP_REDUCE_SUM:
-    case OP_REDUCE_MAX:
-    case OP_REDUCE_MIN:
-    case OP_REDUCE_ANY:
-    case OP_REDUCE_ALL:
-        *out = emit_is_reduced_by_block(m, e) ? emit_fragment_reduce(m, e).v[0]
-                                              : emit_elements(m, e)[0];
-        return true;
-    default:
-        if (op_is_atomic(e->op))
-            *out = e->op == OP_ARRIVE ? emit_atomic_once(m, e, true) : emit_elements(m, e)[0];
-        return op_is_atomic(e->op);
-    }
+    if (e->op == OP_BLOCK)
+        return emit_drawn_block(m, e, out);
+    if (op_is_reduction(e->op) && emit_is_reduced_by_block(m, e))
+        *out = emit_fragment_reduce(m, e).v[0];
+    else if (e->op == OP_ARRIVE)
+        *out = emit_atomic_once(m, e, true);
+    else if (e->op == OP_ACCESS || op_is_reduction(e->op) || op_is_atomic(e->op))
+        *out = emit_elements(m, e)[0];
+    else
+        return false;
+    return true;
 }
 
 /* --- statements --- */

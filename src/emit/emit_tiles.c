@@ -234,19 +234,17 @@ static void atomic(struct emit *m, const struct expr *e)
 
 static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)
 {
-    switch (e->op) {
-    case OP_BLOCK: return emit_drawn_block(m, e, out);
-    case OP_ACCESS: *out = emit_load_part(m, e)[0]; return true;
-    case OP_REDUCE_SUM:
-    case OP_REDUCE_MAX:
-    case OP_REDUCE_MIN:
-    case OP_REDUCE_ANY:
-    case OP_REDUCE_ALL: *out = emit_fragment_reduce(m, e).v[0]; return true;
-    default:
-        if (op_is_atomic(e->op))
-            *out = emit_atomic_once(m, e, true);
-        return op_is_atomic(e->op);
-    }
+    if (e->op == OP_BLOCK)
+        return emit_drawn_block(m, e, out);
+    if (e->op == OP_ACCESS)
+        *out = emit_load_part(m, e)[0];
+    else if (op_is_reduction(e->op))
+        *out = emit_fragment_reduce(m, e).v[0];
+    else if (op_is_atomic(e->op))
+        *out = emit_atomic_once(m, e, true);
+    else
+        return false;
+    return true;
 }
 
 /* Copies in the background of a role are done at once. */

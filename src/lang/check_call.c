@@ -202,21 +202,18 @@ static struct expr *check_reduce(struct checker *c, const struct node *n, enum o
 
 static enum op scan_operation(struct checker *c, const struct node *n)
 {
-    static const struct {
-        const char *name;
-        enum op op;
-    } table[] = {{"add", OP_ADD}, {"mul", OP_MUL}, {"min", OP_MIN}, {"max", OP_MAX},
-                 {"and", OP_AND}, {"or", OP_OR},   {"xor", OP_XOR}};
-    const char *names[sizeof table / sizeof table[0]];
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        if (n->kind == N_NAME && strcmp(n->text, table[i].name) == 0)
-            return table[i].op;
-        names[i] = table[i].name;
+    const char *names[OP_COUNT];
+    size_t count = 0;
+    for (enum op op = 0; op < OP_COUNT; op++) {
+        if (!op_scan_name(op))
+            continue;
+        names[count++] = op_scan_name(op);
+        if (n->kind == N_NAME && strcmp(n->text, op_scan_name(op)) == 0)
+            return op;
     }
     diag_error(c->diag, n->loc,
                "a scan has one of the operations add, mul, min, max, and, or, xor");
-    const char *near =
-        n->kind == N_NAME ? text_nearest(n->text, names, sizeof names / sizeof names[0]) : NULL;
+    const char *near = n->kind == N_NAME ? text_nearest(n->text, names, count) : NULL;
     if (near)
         diag_near(c->diag, n->loc, near);
     return OP_COUNT;

@@ -280,24 +280,10 @@ static struct number sum_lane(const struct lane *l, enum dtype t, bool is_root)
     return total_value(&total, t, is_root);
 }
 
-static struct number least_value(enum dtype t)
+static struct number neutral(enum op op, enum dtype t)
 {
-    if (dtype_is_float(t))
-        return (struct number){.v = -INFINITY};
-    bool is_unsigned = dtype_table[t].kind != DK_SINT;
-    return (struct number){
-        .i = is_unsigned ? 0 : -1 - (int64_t)(UINT64_MAX >> (65 - dtype_table[t].bits))};
-}
-
-static struct number greatest_value(enum dtype t)
-{
-    if (dtype_is_float(t))
-        return (struct number){.v = INFINITY};
-    if (t == DT_BOOL)
-        return (struct number){.i = 1};
-    int bits = dtype_table[t].bits;
-    bool is_signed = dtype_table[t].kind == DK_SINT;
-    return (struct number){.i = (int64_t)(UINT64_MAX >> (64 - bits + is_signed))};
+    const struct literal v = op_neutral(op, t);
+    return v.is_float ? (struct number){.v = v.f} : (struct number){.i = v.i};
 }
 
 /* Folds a lane with the rule of a binary op, beginning with `start`. */
@@ -353,16 +339,11 @@ static struct number reduce_lane(const struct expr *e, const struct lane *l, boo
     struct rule r;
     switch (e->op) {
     case OP_REDUCE_SUM: return sum_lane(l, t, is_root);
-    case OP_REDUCE_MAX: r = fold_rule(OP_MAX, t, from); return fold_lane(l, &r, least_value(t));
-    case OP_REDUCE_MIN: r = fold_rule(OP_MIN, t, from); return fold_lane(l, &r, greatest_value(t));
     case OP_REDUCE_ARGMAX:
     case OP_REDUCE_ARGMIN: return first_extreme(l, e->op == OP_REDUCE_ARGMAX);
-    case OP_REDUCE_ANY:
-        r = fold_rule(OP_LOR, DT_BOOL, from);
-        return fold_lane(l, &r, (struct number){0});
     default:
-        r = fold_rule(OP_LAND, DT_BOOL, from);
-        return fold_lane(l, &r, (struct number){.i = 1});
+        r = fold_rule(op_of_reduction(e->op), t, from);
+        return fold_lane(l, &r, neutral(op_of_reduction(e->op), t));
     }
 }
 
@@ -427,13 +408,7 @@ static struct number scan_start(enum op op, enum dtype t, bool exclusive)
 {
     if (!exclusive && dtype_is_float(t) && (op == OP_MIN || op == OP_MAX))
         return (struct number){.v = (double)NAN};
-    switch (op) {
-    case OP_MUL: return dtype_is_float(t) ? (struct number){.v = 1} : (struct number){.i = 1};
-    case OP_MAX: return least_value(t);
-    case OP_MIN: return greatest_value(t);
-    case OP_AND: return (struct number){.i = t == DT_BOOL ? 1 : dtype_wrap(t, -1)};
-    default: return (struct number){0};
-    }
+    return neutral(op, t);
 }
 
 static void scan_sums(const struct lane *l, struct oracle_tile *out, bool exclusive, bool is_root)

@@ -134,7 +134,7 @@ static void find_chain(void *user, struct expr **at)
         f->dots.list.data[dot_index(f, e)].chained |= flows != 0;
         chain_bits(f, flows);
     }
-    if (op_table[e->op].class == CLASS_REDUCE && e->axis == 1 && e->args[0]->type.rank == 2)
+    if (op_is_reduction(e->op) && e->axis == 1 && e->args[0]->type.rank == 2)
         chain_bits(f, flows_in(f, e->args[0]));
 }
 

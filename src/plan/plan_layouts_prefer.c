@@ -169,7 +169,7 @@ static struct preference prefer(struct layouts *l, const struct expr *e)
     }
     if (e->count == 0 || !plan_is_tile(&e->args[0]->type))
         return p;
-    bool reduces = op_table[e->op].class == CLASS_REDUCE;
+    bool reduces = op_is_reduction(e->op);
     if (reduces || e->op == OP_TRANS || e->op == OP_SCAN || e->op == OP_RESHAPE)
         p = plan_prefer(l, e->args[0]);
     if (reduces && !p.layout && l->plan->settled)

@@ -275,7 +275,7 @@ static void check_node(void *user, struct expr **at)
     const struct expr *e = *at;
     struct layouts *l = x->l;
     if (e->type.rank == 0) {
-        if (op_table[e->op].class == CLASS_REDUCE && plan_of_thread(l, e->args[0]))
+        if (op_is_reduction(e->op) && plan_of_thread(l, e->args[0]))
             check_elements(x, &e->args[0]->type, e->args[0]->loc, true);
         return;
     }

@@ -5,13 +5,16 @@
 
 enum op op_of_reduction(enum op op)
 {
-    switch (op) {
-    case OP_REDUCE_SUM: return OP_ADD;
-    case OP_REDUCE_MAX: return OP_MAX;
-    case OP_REDUCE_MIN: return OP_MIN;
-    case OP_REDUCE_ANY: return OP_OR;
-    default: return OP_AND;
-    }
+    static const enum op combining[] = {OP_ADD, OP_MAX, OP_MIN, OP_OR, OP_AND};
+    return combining[op - OP_REDUCE_SUM];
+}
+
+const char *op_scan_name(enum op op)
+{
+    static const char *const names[OP_COUNT] = {
+        [OP_ADD] = "add", [OP_MUL] = "mul", [OP_MIN] = "min", [OP_MAX] = "max",
+        [OP_AND] = "and", [OP_OR] = "or",   [OP_XOR] = "xor"};
+    return names[op];
 }
 
 struct literal op_neutral(enum op op, enum dtype t)

@@ -45,6 +45,11 @@ static inline bool op_is_atomic_of_thread(enum op op)
 {
     return op_is_atomic(op) && op != OP_ARRIVE;
 }
+/* Returns true for ops that reduce a tile along an axis, or along all. */
+static inline bool op_is_reduction(enum op op)
+{
+    return op_table[op].class == CLASS_REDUCE;
+}
 /* Returns true for ops that divide; with integers a divisor of 0 is a fault. */
 static inline bool op_divides(enum op op)
 {

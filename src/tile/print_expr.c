@@ -265,25 +265,11 @@ static void print_label(struct text *t, const char *label)
     text_add_char(t, '"');
 }
 
-static const char *scan_name(enum op op)
-{
-    switch (op) {
-    case OP_ADD: return "add";
-    case OP_MUL: return "mul";
-    case OP_MIN: return "min";
-    case OP_MAX: return "max";
-    case OP_AND: return "and";
-    case OP_OR: return "or";
-    case OP_XOR: return "xor";
-    default: return "?";
-    }
-}
-
 static void print_call(struct text *t, const struct expr *e, int want)
 {
     text_printf(t, "%s(", op_table[e->op].text);
     if (e->op == OP_SCAN)
-        text_printf(t, "%s, ", scan_name(e->scan_op));
+        text_printf(t, "%s, ", op_scan_name(e->scan_op));
     if (e->op == OP_PRINT && e->label) {
         print_label(t, e->label);
         text_add(t, e->count > 0 ? ", " : "");
@@ -299,7 +285,7 @@ static void print_call(struct text *t, const struct expr *e, int want)
     case OP_FREE: text_add(t, e->count == 0 && e->sym ? e->sym->name : ""); break;
     default: break;
     }
-    if (op_table[e->op].class == CLASS_REDUCE && e->axis >= 0)
+    if (op_is_reduction(e->op) && e->axis >= 0)
         text_printf(t, ", axis = %d", e->axis);
     if (e->op == OP_SCAN && e->exclusive)
         text_add(t, ", exclusive = true");

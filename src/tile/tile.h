@@ -486,6 +486,8 @@ const char *kernel_verify(struct arena *a, const struct kernel *k);
 
 /* Returns the op that combines two elements of a reduction. */
 enum op op_of_reduction(enum op reduction);
+/* Returns the name of the operation of a scan, "add"; NULL: no scan has it. */
+const char *op_scan_name(enum op op);
 /* Returns the neutral element of ADD MUL MIN MAX AND OR XOR (floats: -inf of MAX …). */
 struct literal op_neutral(enum op op, enum dtype t);
 

@@ -209,7 +209,7 @@ static bool is_block_tile(const struct expr *e)
 
 static bool is_over_tiles(enum op op)
 {
-    return op_table[op].class == CLASS_REDUCE || op == OP_SCAN || op == OP_DOT;
+    return op_is_reduction(op) || op == OP_SCAN || op == OP_DOT;
 }
 
 static void check_mixture(struct variance *v, const struct expr *e)

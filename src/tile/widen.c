@@ -268,7 +268,7 @@ static unsigned of_expr(struct widening *w, struct expr *e)
         return of_reshape(w, e);
     if (e->op == OP_REPEAT_INTERLEAVE) /* repeats of joined tiles are joined repeats */
         return widen_expr(w, e->args[0]);
-    if (op_table[e->op].class == CLASS_REDUCE)
+    if (op_is_reduction(e->op))
         return of_reduction(w, e);
     return is_elementwise(e) && e->count <= MOST_ARGS ? of_elementwise(w, e) : of_other(w, e);
 }

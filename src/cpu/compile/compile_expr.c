@@ -307,11 +307,6 @@ struct value compile_expr_by_op(struct compiler *c, const struct expr *e, const 
     case OP_CAST: v = compile_cast(c, e, into); break;
     case OP_PHILOX: v = compile_philox(c, e, into); break;
     case OP_LOOKUP: v = compile_lookup(c, e, into); break;
-    case OP_REDUCE_SUM:
-    case OP_REDUCE_MAX:
-    case OP_REDUCE_MIN:
-    case OP_REDUCE_ANY:
-    case OP_REDUCE_ALL:
     case OP_SCAN: v = compile_reduce(c, e, into); break;
     case OP_DOT: v = compile_dot(c, e, into); break;
     case OP_BITS:
@@ -322,7 +317,9 @@ struct value compile_expr_by_op(struct compiler *c, const struct expr *e, const 
     case OP_BROADCAST:
     case OP_IOTA: v = compile_shape(c, e, into); break;
     default:
-        v = op_is_atomic(e->op) ? compile_atomic(c, e, true) : compile_operation(c, e, into);
+        v = op_is_atomic(e->op)      ? compile_atomic(c, e, true)
+            : op_is_reduction(e->op) ? compile_reduce(c, e, into)
+                                     : compile_operation(c, e, into);
         break;
     }
     c->loc = outer;

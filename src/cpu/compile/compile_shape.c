@@ -5,37 +5,15 @@
 
 /* --- reductions --- */
 
-static enum reduction reduction_of(enum op op)
-{
-    switch (op) {
-    case OP_REDUCE_MAX: return REDUCTION_MAX;
-    case OP_REDUCE_MIN: return REDUCTION_MIN;
-    case OP_REDUCE_ANY: return REDUCTION_ANY;
-    case OP_REDUCE_ALL: return REDUCTION_ALL;
-    default: return REDUCTION_SUM;
-    }
-}
-
 /* Stores the first result of an exclusive scan: the op's neutral element in the stored type,
  * represented in the type `computed`. */
 static void scan_start(enum op op, enum dtype stored, enum dtype computed, void *start)
 {
-    double least = stored == DT_BOOL ? 0 : dtype_is_float(stored) ? -INFINITY : -0x1p64;
-    double greatest = stored == DT_BOOL ? 1 : -least;
-    uint64_t element = 0;
-    switch (op) {
-    case OP_MUL: dtype_store_f64(computed, start, 1); return;
-    case OP_AND: dtype_store_i64(computed, start, -1); return;
-    case OP_MIN:
-    case OP_MAX: /* saturates to the least or greatest value of the type */
-        dtype_store_f64(stored, &element, op == OP_MAX ? least : greatest);
-        if (dtype_is_float(stored))
-            dtype_store_f64(computed, start, dtype_load_f64(stored, &element));
-        else
-            dtype_store_i64(computed, start, dtype_load_i64(stored, &element));
-        return;
-    default: dtype_store_i64(computed, start, 0); return;
-    }
+    const struct literal neutral = op_neutral(op, stored);
+    if (neutral.is_float)
+        dtype_store_f64(computed, start, neutral.f);
+    else
+        dtype_store_i64(computed, start, neutral.i);
 }
 
 /* Splits x into [outer][n][inner] around the axis; axis -1: n is all of x. */
@@ -84,7 +62,8 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
     enum dtype computed = routine_compute_dtype(compute);
     struct reduce_detail *d = arena_new(c->arena, struct reduce_detail);
     const struct reduce_routines *routines = routine_reductions(c->set, compute);
-    d->reduce = scan ? NULL : routines->reduce[reduction_of(e->op)][compute];
+    const int which = scan ? REDUCTION_SUM : (int)e->op - OP_REDUCE_SUM;
+    d->reduce = scan ? NULL : routines->reduce[which][compute];
     d->scan = scan ? routine_scan(e->scan_op, compute) : NULL;
     d->exclusive = scan && e->exclusive;
     if (d->exclusive)
@@ -109,9 +88,8 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
         x = compile_value_convert(c, compile_expr(c, e->args[0], NULL), computed);
         emit_reduction(c, e, d, &to, &x);
     } else {
-        enum reduction r = reduction_of(e->op);
-        struct chain_reduction chain = {d->reduce, routines->add[r][compute],
-                                        routines->end[r][compute]};
+        struct chain_reduction chain = {d->reduce, routines->add[which][compute],
+                                        routines->end[which][compute]};
         if (!compile_chain_reduce(c, e, &chain, &to, &x))
             emit_reduction(c, e, d, &to, &x);
     }

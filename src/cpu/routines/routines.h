@@ -255,12 +255,15 @@ struct memory_routines {
     size_t (*mask_and_not)(uint8_t *dst, const uint8_t *mask, const uint8_t *condition, size_t n);
 };
 
+/* The reductions in the order of their ops. */
 enum reduction {
-    REDUCTION_SUM, /* for bool: the number of true elements */
-    REDUCTION_MAX,
-    REDUCTION_MIN,
-    REDUCTION_ANY, /* ANY and ALL: COMPUTE_BOOL only */
-    REDUCTION_ALL,
+#define REDUCTION(name) REDUCTION_##name = OP_REDUCE_##name - OP_REDUCE_SUM
+    REDUCTION(SUM), /* for bool: the number of true elements */
+    REDUCTION(MAX),
+    REDUCTION(MIN),
+    REDUCTION(ANY), /* ANY and ALL: COMPUTE_BOOL only */
+    REDUCTION(ALL),
+#undef REDUCTION
     REDUCTION_COUNT
 };
 
