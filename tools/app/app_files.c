@@ -126,22 +126,18 @@ static struct place read_place(const struct json_value *access)
 static void put_location(struct json *j, const struct place *p, const char *site)
 {
     json_open(j, '{');
-    json_key(j, "physicalLocation");
-    json_open(j, '{');
-    json_key(j, "artifactLocation");
-    json_open(j, '{');
+    json_open_object(j, "physicalLocation");
+    json_open_object(j, "artifactLocation");
     put_uri(j, p->file);
     json_close(j, '}');
-    json_key(j, "region");
-    json_open(j, '{');
+    json_open_object(j, "region");
     json_put_integer(j, "startLine", p->line);
     if (p->column > 0)
         json_put_integer(j, "startColumn", p->column);
     json_close(j, '}');
     json_close(j, '}');
     if (site) {
-        json_key(j, "logicalLocations");
-        json_open(j, '[');
+        json_open_list(j, "logicalLocations");
         json_open(j, '{');
         json_put_text(j, "fullyQualifiedName", site);
         json_close(j, '}');
@@ -161,10 +157,8 @@ static void add_location(struct locations *l, struct place p, const char *site)
 {
     if (!p.file)
         return;
-    if (l->count < 2) {
-        json_key(l->json, l->count ? "relatedLocations" : "locations");
-        json_open(l->json, '[');
-    }
+    if (l->count < 2)
+        json_open_list(l->json, l->count ? "relatedLocations" : "locations");
     put_location(l->json, &p, l->count ? NULL : site);
     if (!l->count++)
         json_close(l->json, ']');
@@ -229,8 +223,7 @@ static int rule_of(const struct results *r, const char *kind)
 /* Adds an object with a text. */
 static void put_text_object(struct json *j, const char *key, const char *text)
 {
-    json_key(j, key);
-    json_open(j, '{');
+    json_open_object(j, key);
     json_key(j, "text");
     json_exact(j, text, strlen(text));
     json_close(j, '}');
@@ -249,8 +242,7 @@ static void put_rule(const struct finding *f, void *user)
     json_open(j, '{');
     json_put_text(j, "id", f->kind);
     put_text_object(j, "shortDescription", about ? about : f->kind);
-    json_key(j, "defaultConfiguration");
-    json_open(j, '{');
+    json_open_object(j, "defaultConfiguration");
     json_put_text(j, "level", f->level);
     json_close(j, '}');
     json_close(j, '}');
@@ -302,23 +294,18 @@ bool app_write_sarif(const struct app_report *r, const char *lines, const char *
     json_open(&j, '{');
     json_put_text(&j, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
     json_put_text(&j, "version", "2.1.0");
-    json_key(&j, "runs");
-    json_open(&j, '[');
+    json_open_list(&j, "runs");
     json_open(&j, '{');
-    json_key(&j, "tool");
-    json_open(&j, '{');
-    json_key(&j, "driver");
-    json_open(&j, '{');
+    json_open_object(&j, "tool");
+    json_open_object(&j, "driver");
     json_put_text(&j, "name", "tilewright");
     json_put_text(&j, "version", tw_version());
-    json_key(&j, "rules");
-    json_open(&j, '[');
+    json_open_list(&j, "rules");
     each(lines, put_rule, &results);
     json_close(&j, ']');
     json_close(&j, '}');
     json_close(&j, '}');
-    json_key(&j, "invocations");
-    json_open(&j, '[');
+    json_open_list(&j, "invocations");
     json_open(&j, '{');
     char *command = command_line(r);
     json_put_text(&j, "commandLine", command);
@@ -327,8 +314,7 @@ bool app_write_sarif(const struct app_report *r, const char *lines, const char *
     json_put_bool(&j, "executionSuccessful", r->end.signal == 0 && was_checked(lines));
     json_close(&j, '}');
     json_close(&j, ']');
-    json_key(&j, "results");
-    json_open(&j, '[');
+    json_open_list(&j, "results");
     each(lines, put_result, &results);
     json_close(&j, ']');
     json_close(&j, '}');

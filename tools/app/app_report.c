@@ -180,13 +180,11 @@ static int print_json(const struct app_report *r, const char *lines)
     json_hold(&j);
     json_open(&j, '{');
     json_put_text(&j, "program", r->program);
-    json_key(&j, "findings");
-    json_open(&j, '[');
+    json_open_list(&j, "findings");
     add_lines(r, lines, false, &j, &t);
     json_close(&j, ']');
     if (!r->checks) {
-        json_key(&j, "kernels");
-        json_open(&j, '[');
+        json_open_list(&j, "kernels");
         add_lines(r, lines, true, &j, &unused);
         json_close(&j, ']');
     }

@@ -249,8 +249,7 @@ static void print_preamble(const struct bench *b)
 static void json_peers(struct bench *b)
 {
     struct json *j = &b->json;
-    json_key(j, "peers");
-    json_open(j, '[');
+    json_open_list(j, "peers");
     for (int i = 0; i < b->common.peers.count; i++) {
         const struct peer *p = &b->common.peers.list[i];
         json_open(j, '{');
@@ -272,8 +271,7 @@ static void json_preamble(struct bench *b)
     json_put_integer(j, "warmup", b->common.warmup);
     json_put_integer(j, "repeat", b->common.repeat);
     json_peers(b);
-    json_key(j, "rows");
-    json_open(j, '[');
+    json_open_list(j, "rows");
 }
 
 /* Returns the exit status. A bench that measured nothing fails. */

@@ -157,22 +157,14 @@ static void json_preamble(struct cuda_bench *b)
     const struct gpu *g = &b->common.gpu;
     struct json *j = &b->json;
     json_open(j, '{');
-    json_key(j, "device");
-    json_string(j, b->device.description);
-    json_key(j, "rounds");
-    json_integer(j, g->rounds);
-    json_key(j, "round_seconds");
-    json_real(j, g->round_seconds);
-    json_key(j, "l2_bytes");
-    json_integer(j, g->l2_bytes);
-    json_key(j, "blas");
-    json_string(j, b->common.has_cublas ? b->common.cublas.name : NULL);
-    if (*b->common.cublas.why && !b->common.has_cublas) {
-        json_key(j, "blas_missing");
-        json_string(j, b->common.cublas.why);
-    }
-    json_key(j, "rows");
-    json_open(j, '[');
+    json_put_text(j, "device", b->device.description);
+    json_put_integer(j, "rounds", g->rounds);
+    json_put_real(j, "round_seconds", g->round_seconds);
+    json_put_integer(j, "l2_bytes", g->l2_bytes);
+    json_put_text(j, "blas", b->common.has_cublas ? b->common.cublas.name : NULL);
+    if (*b->common.cublas.why && !b->common.has_cublas)
+        json_put_text(j, "blas_missing", b->common.cublas.why);
+    json_open_list(j, "rows");
 }
 
 /* Returns the exit status. A bench that measured nothing fails. */

@@ -124,8 +124,7 @@ static void put_library(const struct library_row *l, struct json *j)
 static void put_libraries(const struct gpu_row *r, struct json *j)
 {
     const struct library_row *best = NULL;
-    json_key(j, "libraries");
-    json_open(j, '[');
+    json_open_list(j, "libraries");
     for (int i = 0; i < LIBRARIES; i++) {
         const struct library_row *l = &r->libraries[i];
         if (!*l->name)
@@ -245,8 +244,7 @@ void gpu_print_means(const struct gpu_mean *means)
 
 void gpu_json_means(const struct gpu_mean *means, struct json *j)
 {
-    json_key(j, "means");
-    json_open(j, '[');
+    json_open_list(j, "means");
     for (const struct gpu_mean *m = means; m->sizes; m++) {
         json_open(j, '{');
         json_put_text(j, "class", *m->group ? m->group : "all");

@@ -167,8 +167,7 @@ static void put_peer(const struct bench_row *r, const struct library_row *l, str
 static void put_peers(const struct bench_row *r, struct json *j)
 {
     const struct library_row *best = best_of(r);
-    json_key(j, "peers");
-    json_open(j, '[');
+    json_open_list(j, "peers");
     for (int i = 0; i < PEERS && *r->peers[i].name; i++)
         put_peer(r, &r->peers[i], j);
     json_close(j, ']');
@@ -201,8 +200,7 @@ void bench_json_choice(const struct bench_row *r, struct json *j)
     if (!c->family)
         return;
     json_put_text(j, "family", c->family);
-    json_key(j, "chosen");
-    json_open(j, '{');
+    json_open_object(j, "chosen");
     json_put_text(j, "by", ways[c->by]);
     json_put_text(j, "device", *c->device ? c->device : NULL);
     json_put_text(j, "nearest", *c->nearest ? c->nearest : NULL);

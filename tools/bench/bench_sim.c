@@ -123,28 +123,18 @@ static void print_json(const struct simulated *b, const char *cpu)
 {
     struct json j = {.out = stdout};
     json_open(&j, '{');
-    json_key(&j, "cpu");
-    json_string(&j, cpu);
-    json_key(&j, "kernel");
-    json_string(&j, tw_kernel_name(b->kernel));
-    json_key(&j, "target");
-    json_string(&j, target);
-    json_key(&j, "size");
-    json_integer(&j, b->size);
-    json_key(&j, "repeat");
-    json_integer(&j, b->repeat);
-    json_key(&j, "rows");
-    json_open(&j, '[');
+    json_put_text(&j, "cpu", cpu);
+    json_put_text(&j, "kernel", tw_kernel_name(b->kernel));
+    json_put_text(&j, "target", target);
+    json_put_integer(&j, "size", b->size);
+    json_put_integer(&j, "repeat", b->repeat);
+    json_open_list(&j, "rows");
     for (int i = 0; i < WATCHES; i++) {
         json_open(&j, '{');
-        json_key(&j, "watch");
-        json_string(&j, watches[i].name);
-        json_key(&j, "warp_instructions");
-        json_integer(&j, b->speed[i].warp_instructions);
-        json_key(&j, "cpu_seconds");
-        json_real(&j, b->speed[i].seconds);
-        json_key(&j, "million_warp_instructions_per_second");
-        json_real(&j, millions(&b->speed[i]));
+        json_put_text(&j, "watch", watches[i].name);
+        json_put_integer(&j, "warp_instructions", b->speed[i].warp_instructions);
+        json_put_real(&j, "cpu_seconds", b->speed[i].seconds);
+        json_put_real(&j, "million_warp_instructions_per_second", millions(&b->speed[i]));
         json_close(&j, '}');
     }
     json_close(&j, ']');

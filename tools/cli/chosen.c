@@ -268,8 +268,7 @@ void chosen_json(const struct chosen *c, struct json *j)
         [TW_BY_RESULT] = "result", [TW_BY_NEAREST] = "nearest", [TW_BY_MODEL] = "model"};
     if (!c->variant)
         return;
-    json_key(j, "chosen");
-    json_open(j, '{');
+    json_open_object(j, "chosen");
     json_put_text(j, "kernel", c->kernel);
     json_put_text(j, "tune", c->tune);
     json_put_text(j, "types", c->types);

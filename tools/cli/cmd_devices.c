@@ -9,14 +9,10 @@
 
 static void add_gpu(struct json *j, const tw_device *d)
 {
-    json_key(j, "capability");
-    json_integer(j, d->capability);
-    json_key(j, "memory_bytes");
-    json_integer(j, d->memory_bytes);
-    json_key(j, "l2_bytes");
-    json_integer(j, d->l2_bytes);
-    json_key(j, "driver");
-    json_integer(j, d->driver);
+    json_put_integer(j, "capability", d->capability);
+    json_put_integer(j, "memory_bytes", d->memory_bytes);
+    json_put_integer(j, "l2_bytes", d->l2_bytes);
+    json_put_integer(j, "driver", d->driver);
 }
 
 /* Prints the folder of the cache of assembled kernels. */
@@ -68,12 +64,9 @@ static int devices_run(const struct command *self, const struct options *given)
             continue;
         }
         json_open(&j, '{');
-        json_key(&j, "name");
-        json_string(&j, d.name);
-        json_key(&j, "description");
-        json_string(&j, d.description);
-        json_key(&j, "cores");
-        json_integer(&j, d.cores);
+        json_put_text(&j, "name", d.name);
+        json_put_text(&j, "description", d.description);
+        json_put_integer(&j, "cores", d.cores);
         if (strcmp(d.name, "cpu") != 0)
             add_gpu(&j, &d);
         json_close(&j, '}');

@@ -138,15 +138,12 @@ void complain_library(struct complaints *c, const tw_context *ctx, tw_status sta
 void complaints_json(const struct complaints *c, struct json *j)
 {
     static const char *const severities[] = {"error", "warning", "note"};
-    json_key(j, "status");
-    json_string(j, tw_status_name(c->status));
-    json_key(j, "messages");
-    json_open(j, '[');
+    json_put_text(j, "status", tw_status_name(c->status));
+    json_open_list(j, "messages");
     for (int i = 0; i < c->count; i++) {
         const struct complaint *x = &c->list[i];
         json_open(j, '{');
-        json_key(j, "severity");
-        json_string(j, severities[x->severity]);
+        json_put_text(j, "severity", severities[x->severity]);
         json_place(j, x->file, x->line, x->column, x->text);
         if (x->severity != TW_NOTE)
             message_parts_json(&x->parts, j);

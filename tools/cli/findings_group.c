@@ -206,8 +206,7 @@ void findings_print_group(const struct findings *f, int head, FILE *out)
 void findings_json_group(const struct findings *f, int head, struct json *j)
 {
     for (int follows = 0; follows < 2; follows++) {
-        json_key(j, follows ? "consequences" : "also");
-        json_open(j, '[');
+        json_open_list(j, follows ? "consequences" : "also");
         for (int i = 0; i < f->count; i++) {
             const struct finding *x = &f->list[i];
             if (x->under != head + 1 || x->follows != follows)

@@ -30,15 +30,13 @@ static void json_plain(struct json *j, const struct finding *x)
 
 void findings_json(const struct findings *f, struct json *j, const char *kernel)
 {
-    json_key(j, "findings");
-    json_open(j, '[');
+    json_open_list(j, "findings");
     for (int i = 0; i < f->count; i++) {
         const struct finding *x = &f->list[i];
         if (x->kernel != kernel || x->under)
             continue;
         json_open(j, '{');
-        json_key(j, "severity");
-        json_string(j, x->severity == TW_ERROR ? "error" : "warning");
+        json_put_text(j, "severity", x->severity == TW_ERROR ? "error" : "warning");
         json_place(j, x->file, x->line, x->column, x->text);
         message_parts_json(&x->parts, j);
         if (x->json)
@@ -50,12 +48,9 @@ void findings_json(const struct findings *f, struct json *j, const char *kernel)
             json_key(j, "wrong");
             wrong_values_json(&x->wrong, j);
         }
-        json_key(j, "with");
-        json_string(j, x->where);
-        json_key(j, "configurations");
-        json_integer(j, x->seen);
-        json_key(j, "notes");
-        json_open(j, '[');
+        json_put_text(j, "with", x->where);
+        json_put_integer(j, "configurations", x->seen);
+        json_open_list(j, "notes");
         for (int n = 0; n < x->note_count; n++) {
             json_open(j, '{');
             json_place(j, x->notes[n].file, x->notes[n].line, x->notes[n].column, x->notes[n].text);

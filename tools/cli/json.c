@@ -179,6 +179,24 @@ void json_bool(struct json *j, bool v)
     fputs(v ? "true" : "false", j->out);
 }
 
+void json_open_object(struct json *j, const char *key)
+{
+    json_key(j, key);
+    json_open(j, '{');
+}
+
+void json_open_list(struct json *j, const char *key)
+{
+    json_key(j, key);
+    json_open(j, '[');
+}
+
+void json_open_numbers(struct json *j, const char *key)
+{
+    json_key(j, key);
+    json_open_row(j);
+}
+
 void json_put_text(struct json *j, const char *key, const char *text)
 {
     json_key(j, key);
@@ -203,16 +221,25 @@ void json_put_bool(struct json *j, const char *key, bool v)
     json_bool(j, v);
 }
 
+void json_put_integers(struct json *j, const char *key, int count, const int64_t *values)
+{
+    json_open_numbers(j, key);
+    for (int i = 0; i < count; i++)
+        json_integer(j, values[i]);
+    json_close(j, ']');
+}
+
+void json_put_axes(struct json *j, const char *key, int64_t x, int64_t y, int64_t z)
+{
+    json_put_integers(j, key, 3, (const int64_t[]){x, y, z});
+}
+
 void json_place(struct json *j, const char *file, int line, int column, const char *text)
 {
-    json_key(j, "file");
-    json_string(j, file);
-    json_key(j, "line");
-    json_integer(j, line);
-    json_key(j, "column");
-    json_integer(j, column);
-    json_key(j, "text");
-    json_string(j, text);
+    json_put_text(j, "file", file);
+    json_put_integer(j, "line", line);
+    json_put_integer(j, "column", column);
+    json_put_text(j, "text", text);
 }
 
 void json_end(struct json *j)

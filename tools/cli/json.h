@@ -37,11 +37,17 @@ void json_number(struct json *j, const char *text); /* as it is written */
 /* Adds the members of an object that is already text: {"a": 1} adds "a": 1 to the open object. */
 void json_members(struct json *j, const char *object);
 void json_bool(struct json *j, bool v);
+/* Write a key, and begin its value: an object, a list, a list of numbers on one line. */
+void json_open_object(struct json *j, const char *key);
+void json_open_list(struct json *j, const char *key);
+void json_open_numbers(struct json *j, const char *key);
 /* Write a key and its value. */
 void json_put_text(struct json *j, const char *key, const char *text);
 void json_put_integer(struct json *j, const char *key, int64_t v);
 void json_put_real(struct json *j, const char *key, double v);
 void json_put_bool(struct json *j, const char *key, bool v);
+void json_put_integers(struct json *j, const char *key, int count, const int64_t *values);
+void json_put_axes(struct json *j, const char *key, int64_t x, int64_t y, int64_t z);
 /* Writes the keys file, line, column and text; file NULL: no place. */
 void json_place(struct json *j, const char *file, int line, int column, const char *text);
 /* Returns whether any JSON was begun for standard output. */

@@ -80,8 +80,7 @@ void message_parts_json(const struct message_parts *p, struct json *j)
 {
     json_put_integer(j, "length", p->length);
     json_put_text(j, "code", tw_code_name(p->code));
-    json_key(j, "fix");
-    json_open(j, '[');
+    json_open_list(j, "fix");
     for (int i = 0; i < p->edit_count; i++) {
         json_open(j, '{');
         json_put_integer(j, "line", p->edits[i]->line);

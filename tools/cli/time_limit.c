@@ -107,8 +107,7 @@ void time_limit_json_keys(struct json *j, const char *file)
     json_put_integer(j, "line", 0);
     json_put_integer(j, "column", 0);
     json_put_integer(j, "length", 0);
-    json_key(j, "fix");
-    json_open(j, '[');
+    json_open_list(j, "fix");
     json_close(j, ']');
     json_key(j, "text");
 }
@@ -125,8 +124,7 @@ static void prepare_json(const struct options *given)
     json_put_text(&j, "kernel", NULL);
     json_put_bool(&j, "ok", false);
     json_put_text(&j, "status", tw_status_name(TW_CANCELLED));
-    json_key(&j, "messages");
-    json_open(&j, '[');
+    json_open_list(&j, "messages");
     json_open(&j, '{');
     time_limit_json_keys(&j, NULL);
     char *text = json_take(&j);

@@ -48,29 +48,15 @@ char *verdict_text(const tw_verdict *v)
 
 void verdict_json(const tw_verdict *v, struct json *j)
 {
-    json_key(j, "verified");
-    json_bool(j, v->ok);
-    json_key(j, "max_error");
-    json_real(j, v->max_error);
-    json_key(j, "worst_error");
-    json_real(j, verdict_worst_error(v));
-    json_key(j, "tolerance");
-    json_real(j, v->tolerance);
-    json_key(j, "got");
-    json_real(j, v->got);
-    json_key(j, "want");
-    json_real(j, v->want);
-    json_key(j, "view");
-    json_string(j, v->view);
-    json_key(j, "at");
-    json_open_row(j);
-    for (int i = 0; i < v->rank; i++)
-        json_integer(j, v->at[i]);
-    json_close(j, ']');
-    json_key(j, "checked");
-    json_integer(j, v->checked);
-    json_key(j, "undecided");
-    json_integer(j, v->undecided);
-    json_key(j, "nans");
-    json_integer(j, v->nans);
+    json_put_bool(j, "verified", v->ok);
+    json_put_real(j, "max_error", v->max_error);
+    json_put_real(j, "worst_error", verdict_worst_error(v));
+    json_put_real(j, "tolerance", v->tolerance);
+    json_put_real(j, "got", v->got);
+    json_put_real(j, "want", v->want);
+    json_put_text(j, "view", v->view);
+    json_put_integers(j, "at", v->rank, v->at);
+    json_put_integer(j, "checked", v->checked);
+    json_put_integer(j, "undecided", v->undecided);
+    json_put_integer(j, "nans", v->nans);
 }

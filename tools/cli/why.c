@@ -79,19 +79,10 @@ bool why_elsewhere(const tw_why *found, tw_trace_options *to)
 
 /* --- what was found --- */
 
-static void put_block(struct json *j, const int64_t block[3])
-{
-    json_key(j, "block");
-    json_open_row(j);
-    for (int i = 0; i < 3; i++)
-        json_integer(j, block[i]);
-    json_close(j, ']');
-}
-
 static void put_writer(struct json *j, const tw_why_writer *w)
 {
     json_open(j, '{');
-    put_block(j, w->block);
+    json_put_integers(j, "block", 3, w->block);
     json_put_integer(j, "warp", w->warp);
     json_put_integer(j, "lane", w->lane);
     json_put_integer(j, "line", w->line);
@@ -117,8 +108,7 @@ static void put_step(struct json *j, const tw_why_step *s)
     else
         json_number(j, "null");
     json_put_integer(j, "products", s->products);
-    json_key(j, "elements");
-    json_open_row(j);
+    json_open_numbers(j, "elements");
     for (int i = 0; i < s->element_count; i++)
         json_string(j, s->elements[i]);
     json_close(j, ']');
@@ -127,8 +117,7 @@ static void put_step(struct json *j, const tw_why_step *s)
         json_integer(j, s->races);
     else
         json_number(j, "null");
-    json_key(j, "writers");
-    json_open_row(j);
+    json_open_numbers(j, "writers");
     for (int i = 0; i < s->writer_count; i++)
         put_writer(j, &s->writers[i]);
     json_close(j, ']');
@@ -140,12 +129,8 @@ static void put_why(struct json *j, const struct why *w, const tw_why *found,
 {
     json_open(j, '{');
     json_put_text(j, "array", w->array);
-    json_key(j, "index");
-    json_open_row(j);
-    for (int i = 0; i < w->rank; i++)
-        json_integer(j, w->index[i]);
-    json_close(j, ']');
-    put_block(j, asked->block);
+    json_put_integers(j, "index", w->rank, w->index);
+    json_put_integers(j, "block", 3, asked->block);
     json_put_integer(j, "thread", found->thread);
     json_put_integer(j, "products", found->products);
     json_put_integer(j, "global_reads", found->global_reads);
@@ -153,8 +138,7 @@ static void put_why(struct json *j, const struct why *w, const tw_why *found,
     json_put_integer(j, "shared_reads", found->shared_reads);
     json_put_integer(j, "shared_writes", found->shared_writes);
     json_put_bool(j, "complete", found->complete);
-    json_key(j, "path");
-    json_open(j, '[');
+    json_open_list(j, "path");
     for (int i = 0; i < found->step_count; i++)
         put_step(j, &found->steps[i]);
     json_close(j, ']');

@@ -406,8 +406,7 @@ char *wrong_values_matrices(const struct wrong_values *w)
 static void json_place_of(struct json *j, const char *key, const struct region *r, int rank,
                           bool high)
 {
-    json_key(j, key);
-    json_open_row(j);
+    json_open_numbers(j, key);
     for (int i = 0; i < rank; i++)
         json_integer(j, high ? r->axis[i].high : r->axis[i].low);
     json_close(j, ']');
@@ -419,8 +418,7 @@ static void json_region(const struct wrong_view *v, enum mark mark, const char *
     bool whole = r.whole;
     for (int i = 0; i < v->rank; i++)
         whole = whole && is_run(&r.axis[i]);
-    json_key(j, key);
-    json_open(j, '{');
+    json_open_object(j, key);
     json_place_of(j, "low", &r, v->rank, false);
     json_place_of(j, "high", &r, v->rank, true);
     json_put_bool(j, "whole", whole);
@@ -433,11 +431,7 @@ static void json_cell(const struct wrong_view *v, const struct wrong_cell *c, st
     for (int i = v->rank; i-- > 0; left /= v->extent[i])
         at[i] = left % v->extent[i];
     json_open(j, '{');
-    json_key(j, "at");
-    json_open_row(j);
-    for (int i = 0; i < v->rank; i++)
-        json_integer(j, at[i]);
-    json_close(j, ']');
+    json_put_integers(j, "at", v->rank, at);
     json_put_real(j, "got", c->got);
     json_put_real(j, "want", c->want);
     json_put_bool(j, "written", !(v->marks[c->number] & UNWRITTEN));
@@ -451,19 +445,14 @@ void wrong_values_json(const struct wrong_values *w, struct json *j)
         const struct wrong_view *v = &w->views[i];
         json_open(j, '{');
         json_put_text(j, "view", v->name);
-        json_key(j, "shape");
-        json_open_row(j);
-        for (int k = 0; k < v->rank; k++)
-            json_integer(j, v->extent[k]);
-        json_close(j, ']');
+        json_put_integers(j, "shape", v->rank, v->extent);
         json_put_integer(j, "elements", v->elements);
         json_put_integer(j, "wrong", v->wrong);
         json_region(v, WRONG, "wrong_region", j);
         json_put_integer(j, "never_written", v->unwritten);
         if (v->unwritten)
             json_region(v, UNWRITTEN, "never_written_region", j);
-        json_key(j, "cells");
-        json_open(j, '[');
+        json_open_list(j, "cells");
         for (int k = 0; k < v->cell_count; k++)
             json_cell(v, &v->cells[k], j);
         json_close(j, ']');

@@ -3,8 +3,7 @@
 
 static void put_range(struct json *j, const char *key, tw_range r)
 {
-    json_key(j, key);
-    json_open_row(j);
+    json_open_numbers(j, key);
     json_real(j, r.low);
     json_real(j, r.middle);
     json_real(j, r.high);
@@ -83,8 +82,7 @@ void explain_gpu_json(const tw_gpu *g, const struct ridge_request *asked)
     json_key(&j, "gpu");
     put_gpu(&j, g);
     json_put_real(&j, "intensity", asked->intensity);
-    json_key(&j, "ridges");
-    json_open(&j, '[');
+    json_open_list(&j, "ridges");
     for (int i = 0; explain_ridge_at(g, i, &r); i++)
         put_ridge(&j, &r, asked->intensity);
     if (asked->ridge > 0)
@@ -172,19 +170,16 @@ static int64_t distinct_bytes(const tw_explained_access *a)
 static void put_lanes(struct json *j, const tw_explained_access *a)
 {
     const tw_explained_request *r = &a->lanes;
-    json_key(j, "lanes");
-    json_open(j, '{');
+    json_open_object(j, "lanes");
     json_put_text(j, "array", r->array);
     json_put_integer(j, "block", r->block);
     json_put_integer(j, "warp", r->warp);
     json_put_integer(j, "mask", r->mask);
-    json_key(j, "addresses");
-    json_open_row(j);
+    json_open_numbers(j, "addresses");
     for (int lane = 0; lane < 32; lane++)
         json_integer(j, r->mask >> lane & 1 ? r->address[lane] : -1);
     json_close(j, ']');
-    json_key(j, "wavefront_of");
-    json_open_row(j);
+    json_open_numbers(j, "wavefront_of");
     for (int lane = 0; lane < 32 && a->shared; lane++)
         json_integer(j, r->wavefront[lane]);
     json_close(j, ']');
@@ -238,8 +233,7 @@ static void put_choice(struct json *j, const struct explain_row *r, bool tuned)
     tw_param p = tw_param_init();
     tw_tune t = tw_tune_init();
     tw_value v;
-    json_key(j, tuned ? "tune" : "set");
-    json_open(j, '{');
+    json_open_object(j, tuned ? "tune" : "set");
     for (int i = 0; tuned ? tw_kernel_tune(r->kernel, i, &t) == TW_OK
                           : tw_kernel_param(r->kernel, i, &p) == TW_OK;
          i++) {
@@ -254,22 +248,12 @@ static void put_choice(struct json *j, const struct explain_row *r, bool tuned)
     json_close(j, '}');
 }
 
-static void put_axes(struct json *j, const char *key, int64_t x, int64_t y, int64_t z)
-{
-    json_key(j, key);
-    json_open_row(j);
-    json_integer(j, x);
-    json_integer(j, y);
-    json_integer(j, z);
-    json_close(j, ']');
-}
-
 static void put_launch(struct json *j, const tw_explanation *e)
 {
     json_put_bool(j, "launches", e->launches);
     json_put_text(j, "why_not", e->why_not);
-    put_axes(j, "grid", e->grid[0], e->grid[1], e->grid[2]);
-    put_axes(j, "block", e->block[0], e->block[1], e->block[2]);
+    json_put_integers(j, "grid", 3, e->grid);
+    json_put_axes(j, "block", e->block[0], e->block[1], e->block[2]);
     json_put_integer(j, "blocks", e->blocks);
     json_put_integer(j, "threads", e->threads);
     json_put_integer(j, "shared_bytes", e->shared_bytes);
@@ -291,36 +275,30 @@ static void put_launch(struct json *j, const tw_explanation *e)
 static void put_lists(struct json *j, const struct explain_row *r)
 {
     const tw_explanation *e = &r->e;
-    json_key(j, "traffic");
-    json_open(j, '[');
+    json_open_list(j, "traffic");
     for (int i = 0; i < TW_TRAFFIC_COUNT; i++)
         if (e->traffic[i].name)
             put_traffic(j, &e->traffic[i]);
     json_close(j, ']');
-    json_key(j, "ways");
-    json_open(j, '[');
+    json_open_list(j, "ways");
     struct explain_way ways[EXPLAIN_WAYS];
     int way_count = explain_ways(e, ways);
     for (int i = 0; i < way_count; i++)
         put_way(j, &ways[i]);
     json_close(j, ']');
-    json_key(j, "roofs");
-    json_open(j, '[');
+    json_open_list(j, "roofs");
     for (int i = 0; i < e->roof_count; i++)
         put_roof(j, &e->roofs[i]);
     json_close(j, ']');
-    json_key(j, "accesses");
-    json_open(j, '[');
+    json_open_list(j, "accesses");
     for (int i = 0; i < e->access_count; i++)
         put_access(j, &e->accesses[i], e->atomics[i], e->ways_as_written[i]);
     json_close(j, ']');
-    json_key(j, "lines");
-    json_open(j, '[');
+    json_open_list(j, "lines");
     for (int i = 0; i < e->line_count; i++)
         put_line(j, &e->lines[i]);
     json_close(j, ']');
-    json_key(j, "notes");
-    json_open(j, '[');
+    json_open_list(j, "notes");
     for (int i = 0; i < e->note_count; i++)
         json_string(j, e->notes[i]);
     json_close(j, ']');
@@ -376,8 +354,7 @@ void explain_json(const struct explain *x)
         json_put_text(&j, "measured_on", x->measured_on ? x->measured_on : x->gpu.name);
         json_put_text(&j, "not_measured", x->not_measured);
     }
-    json_key(&j, "kernels");
-    json_open(&j, '[');
+    json_open_list(&j, "kernels");
     for (int i = 0; i < x->row_count; i++)
         put_row(&j, &x->rows[i]);
     json_close(&j, ']');

@@ -96,8 +96,7 @@ static void report_json(const struct learn_inputs *x, const struct judged_case *
     json_put_integer(&j, "cases", cases);
     json_put_text(&j, "case_is", c->shown ? "shown" : "hidden");
     judged_case_sizes_json(c, &j);
-    json_key(&j, "inputs");
-    json_open(&j, '{');
+    json_open_object(&j, "inputs");
     for (int i = 0; i < c->array_count; i++) {
         char *path = path_of(x, c->arrays[i].name);
         if (c->arrays[i].given)

@@ -44,8 +44,7 @@ static void json_problem(struct json *j, const struct judgement *x)
 
 static void put_marks(struct json *j, const char *key, const bool *marks, int64_t n)
 {
-    json_key(j, key);
-    json_open_row(j);
+    json_open_numbers(j, key);
     for (int64_t i = 0; i < n; i++)
         if (marks[i])
             json_integer(j, i);
@@ -69,11 +68,7 @@ static void put_array(struct json *j, const struct shown_array *a)
     json_open(j, '{');
     json_put_text(j, "name", a->name);
     json_put_text(j, "type", tw_dtype_name(a->array.dtype));
-    json_key(j, "shape");
-    json_open_row(j);
-    for (int i = 0; i < a->array.rank; i++)
-        json_integer(j, a->array.shape[i]);
-    json_close(j, ']');
+    json_put_integers(j, "shape", a->array.rank, a->array.shape);
     put_values(j, "values", &a->array, a->known);
     if (a->expected.rank >= 0) {
         put_values(j, "expected", &a->expected, true);
@@ -88,16 +83,14 @@ static void put_cases(struct json *j, const struct report_of *r, const struct ju
 {
     static const char *const states[] = {
         [CASE_NOT_TRIED] = "not tried", [CASE_PASSED] = "passed", [CASE_FAILED] = "failed"};
-    json_key(j, "case_list");
-    json_open(j, '[');
+    json_open_list(j, "case_list");
     for (int i = 0; i < x->cases && x->judged; i++) {
         const struct judged_case *c = &x->judged[i];
         json_open(j, '{');
         json_put_bool(j, "shown", c->shown);
         json_put_text(j, "state", states[c->state]);
         judged_case_sizes_json(c, j);
-        json_key(j, "arrays");
-        json_open(j, '[');
+        json_open_list(j, "arrays");
         for (int k = 0; k < c->array_count && (c->shown || r->open); k++)
             put_array(j, &c->arrays[k]);
         json_close(j, ']');
@@ -115,8 +108,7 @@ static void put_lamps(struct json *j, const struct judgement *x)
         "the counters keep their limits"};
     const struct problem *p = problems_first(&x->problems);
     int failed = p ? (int)problem_lamp(p) : LAMPS;
-    json_key(j, "lamps");
-    json_open(j, '[');
+    json_open_list(j, "lamps");
     for (int i = 0; i < LAMPS; i++) {
         json_open(j, '{');
         json_put_text(j, "lamp", lamp_names[i]);
@@ -144,8 +136,7 @@ static void put_counts(struct json *j, const struct counted *c, const struct cou
 /* Adds each counter's total over all counted cases, and as `here` its value in the latest one. */
 static void put_counters(struct json *j, const struct judgement *x)
 {
-    json_key(j, "counters");
-    json_open(j, '[');
+    json_open_list(j, "counters");
     for (int i = 0; i < x->counter_count; i++) {
         const struct counted *c = &x->counters[i];
         json_open(j, '{');
@@ -155,8 +146,7 @@ static void put_counters(struct json *j, const struct judgement *x)
         json_put_bool(j, "default", c->by_default);
         json_put_bool(j, "beyond", c->beyond);
         put_counts(j, c, &c->all);
-        json_key(j, "here");
-        json_open(j, '{');
+        json_open_object(j, "here");
         put_counts(j, c, &c->here);
         json_close(j, '}');
         json_close(j, '}');

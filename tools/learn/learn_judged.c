@@ -99,8 +99,7 @@ bool judgement_at_solution(const struct judgement *x)
 void judged_case_sizes_json(const struct judged_case *c, struct json *j)
 {
     for (int kind = SIZE_SET; kind <= SIZE_TYPE; kind++) {
-        json_key(j, size_options[kind]);
-        json_open(j, '{');
+        json_open_object(j, size_options[kind]);
         for (int i = 0; i < c->size_count; i++) {
             const struct case_size *s = &c->sizes[i];
             if ((int)s->kind != kind)

@@ -159,8 +159,7 @@ void lsp_answer_hover(struct lsp *l, const struct lsp_document *d, const struct 
     struct json j;
     lsp_begin_result(&j, id);
     json_open(&j, '{');
-    json_key(&j, "contents");
-    json_open(&j, '{');
+    json_open_object(&j, "contents");
     json_put_text(&j, "kind", "markdown");
     json_key(&j, "value");
     json_exact(&j, text, strlen(text));
@@ -241,8 +240,7 @@ static void put_outline(struct json *j, const struct lsp_text *t, const tw_symbo
         lsp_put_range(j, "range", t, lsp_span_of_part(t, &s->whole));
         lsp_put_range(j, "selectionRange", t, lsp_span_of_part(t, &s->at));
         if (s->kind == TW_SYMBOL_KERNEL || s->kind == TW_SYMBOL_FN) {
-            json_key(j, "children");
-            json_open(j, '[');
+            json_open_list(j, "children");
             put_outline(j, t, list, count, i);
             json_close(j, ']');
         }

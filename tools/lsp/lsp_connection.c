@@ -111,8 +111,7 @@ void lsp_send_error(const struct json_value *id, enum lsp_error code, const char
     struct json j;
     lsp_begin(&j);
     put_id(&j, id);
-    json_key(&j, "error");
-    json_open(&j, '{');
+    json_open_object(&j, "error");
     json_put_integer(&j, "code", code);
     json_put_text(&j, "message", text);
     json_close(&j, '}');

@@ -8,8 +8,7 @@ static void put_position(struct json *j, const char *key, const struct lsp_text 
 {
     int line, character;
     lsp_position(t, offset, &line, &character);
-    json_key(j, key);
-    json_open(j, '{');
+    json_open_object(j, key);
     json_put_integer(j, "line", line);
     json_put_integer(j, "character", character);
     json_close(j, '}');
@@ -17,8 +16,7 @@ static void put_position(struct json *j, const char *key, const struct lsp_text 
 
 void lsp_put_range(struct json *j, const char *key, const struct lsp_text *t, struct lsp_span at)
 {
-    json_key(j, key);
-    json_open(j, '{');
+    json_open_object(j, key);
     put_position(j, "start", t, at.begin);
     put_position(j, "end", t, at.end);
     json_close(j, '}');
@@ -27,8 +25,7 @@ void lsp_put_range(struct json *j, const char *key, const struct lsp_text *t, st
 static void put_note(struct json *j, const struct lsp_document *d, const struct lsp_note *n)
 {
     json_open(j, '{');
-    json_key(j, "location");
-    json_open(j, '{');
+    json_open_object(j, "location");
     json_put_text(j, "uri", d->uri);
     lsp_put_range(j, "range", &d->text, n->at);
     json_close(j, '}');
@@ -49,8 +46,7 @@ static void put_diagnostic(struct json *j, const struct lsp_document *d,
     json_put_text(j, "source", "tilewright");
     json_put_text(j, "message", f->text);
     if (f->note_count) {
-        json_key(j, "relatedInformation");
-        json_open(j, '[');
+        json_open_list(j, "relatedInformation");
         for (int i = 0; i < f->note_count; i++)
             put_note(j, d, &f->notes[i]);
         json_close(j, ']');
@@ -66,8 +62,7 @@ void lsp_publish(const struct lsp_document *d)
     json_put_text(&j, "uri", d->uri);
     if (d->version >= 0)
         json_put_integer(&j, "version", d->version);
-    json_key(&j, "diagnostics");
-    json_open(&j, '[');
+    json_open_list(&j, "diagnostics");
     for (int i = 0; i < d->results.finding_count; i++)
         put_diagnostic(&j, d, &d->results.findings[i]);
     json_close(&j, ']');
@@ -83,16 +78,12 @@ static void put_fix(struct json *j, const struct lsp_document *d, const struct l
     json_put_text(j, "title", f->title);
     json_put_text(j, "kind", "quickfix");
     json_put_bool(j, "isPreferred", true);
-    json_key(j, "diagnostics");
-    json_open(j, '[');
+    json_open_list(j, "diagnostics");
     put_diagnostic(j, d, f);
     json_close(j, ']');
-    json_key(j, "edit");
-    json_open(j, '{');
-    json_key(j, "changes");
-    json_open(j, '{');
-    json_key(j, d->uri);
-    json_open(j, '[');
+    json_open_object(j, "edit");
+    json_open_object(j, "changes");
+    json_open_list(j, d->uri);
     for (int i = 0; i < f->fix_count; i++) {
         json_open(j, '{');
         lsp_put_range(j, "range", &d->text, f->fixes[i].at);

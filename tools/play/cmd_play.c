@@ -44,8 +44,7 @@ static void wanted_free(struct wanted *w)
 static void json_assignments(struct json *j, const struct options *given, const char *option,
                              const char *key)
 {
-    json_key(j, key);
-    json_open(j, '{');
+    json_open_object(j, key);
     const struct option_use *use = NULL;
     while ((use = options_next(given, option, use))) {
         const char *at = use->values[0];

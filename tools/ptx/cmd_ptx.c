@@ -123,14 +123,10 @@ static void report_failure(const struct ptx_command *p)
 {
     struct json j = {.out = stdout};
     json_open(&j, '{');
-    json_key(&j, "file");
-    json_string(&j, p->given.word_count ? p->given.words[0] : NULL);
-    json_key(&j, "kernel");
-    json_string(&j, p->file.kernel);
-    json_key(&j, "ok");
-    json_bool(&j, false);
-    json_key(&j, "findings");
-    json_open(&j, '[');
+    json_put_text(&j, "file", p->given.word_count ? p->given.words[0] : NULL);
+    json_put_text(&j, "kernel", p->file.kernel);
+    json_put_bool(&j, "ok", false);
+    json_open_list(&j, "findings");
     json_close(&j, ']');
     complaints_json(&p->complaints, &j);
     json_close(&j, '}');
@@ -154,10 +150,8 @@ static int finish(struct ptx_command *p, int status)
 
 static void json_head(const struct ptx_command *p, struct json *j)
 {
-    json_key(j, "file");
-    json_string(j, p->file.path);
-    json_key(j, "kernel");
-    json_string(j, p->file.kernel);
+    json_put_text(j, "file", p->file.path);
+    json_put_text(j, "kernel", p->file.kernel);
     ptx_given_json(&p->launch, j);
 }
 
@@ -179,17 +173,10 @@ static bool is_shown(const struct ptx_array *a)
 
 static void json_array(struct json *j, const struct ptx_array *a)
 {
-    json_key(j, "type");
-    json_string(j, tw_dtype_name(a->array.dtype));
-    json_key(j, "shape");
-    json_open_row(j);
-    for (int k = 0; k < a->array.rank; k++)
-        json_integer(j, a->array.shape[k]);
-    json_close(j, ']');
-    json_key(j, "changed");
-    json_bool(j, ptx_array_changed(a));
-    json_key(j, "file");
-    json_string(j, a->out);
+    json_put_text(j, "type", tw_dtype_name(a->array.dtype));
+    json_put_integers(j, "shape", a->array.rank, a->array.shape);
+    json_put_bool(j, "changed", ptx_array_changed(a));
+    json_put_text(j, "file", a->out);
     if (is_shown(a) && tensor_elements(&a->array) <= SHOWN_ELEMENTS) {
         json_key(j, "values");
         tensor_json(j, &a->array);
@@ -200,16 +187,12 @@ static void json_array(struct json *j, const struct ptx_array *a)
 static void json_fields(struct json *j, const struct ptx_argument *a,
                         const struct ptx_array *arrays)
 {
-    json_key(j, "bytes");
-    json_integer(j, (int64_t)a->bytes);
-    json_key(j, "arrays");
-    json_open(j, '[');
+    json_put_integer(j, "bytes", (int64_t)a->bytes);
+    json_open_list(j, "arrays");
     for (int i = 0; i < a->array_count; i++) {
         json_open(j, '{');
-        json_key(j, "name");
-        json_string(j, arrays[i].name);
-        json_key(j, "offset");
-        json_integer(j, (int64_t)arrays[i].at);
+        json_put_text(j, "name", arrays[i].name);
+        json_put_integer(j, "offset", (int64_t)arrays[i].at);
         json_array(j, &arrays[i]);
         json_close(j, '}');
     }
@@ -218,20 +201,16 @@ static void json_fields(struct json *j, const struct ptx_argument *a,
 
 static void json_arguments(const struct ptx_command *p, struct json *j)
 {
-    json_key(j, "arguments");
-    json_open(j, '[');
+    json_open_list(j, "arguments");
     for (int i = 0; i < p->launch.count; i++) {
         const struct ptx_argument *a = &p->launch.list[i];
         const struct ptx_array *arrays = p->launch.arrays.list + a->first_array;
         json_open(j, '{');
-        json_key(j, "name");
-        json_string(j, a->name);
-        if (a->kind == PTX_ARRAY) {
+        json_put_text(j, "name", a->name);
+        if (a->kind == PTX_ARRAY)
             json_array(j, arrays);
-        } else {
-            json_key(j, "type");
-            json_string(j, a->kind == PTX_STRUCT ? "struct" : tw_dtype_name(a->type));
-        }
+        else
+            json_put_text(j, "type", a->kind == PTX_STRUCT ? "struct" : tw_dtype_name(a->type));
         if (a->kind == PTX_STRUCT)
             json_fields(j, a, arrays);
         json_close(j, '}');
@@ -244,19 +223,15 @@ static void json_run(const struct ptx_command *p, bool ok)
     struct json j = {.out = stdout};
     json_open(&j, '{');
     json_head(p, &j);
-    json_key(&j, "device");
-    json_string(&j, p->simulated ? "sim" : p->device);
+    json_put_text(&j, "device", p->simulated ? "sim" : p->device);
     json_arguments(p, &j);
     if (p->simulated) {
         json_members(&j, p->result.json);
-        json_key(&j, "seconds");
-        json_real(&j, p->result.seconds);
+        json_put_real(&j, "seconds", p->result.seconds);
     } else {
-        json_key(&j, "milliseconds");
-        json_real(&j, p->milliseconds);
+        json_put_real(&j, "milliseconds", p->milliseconds);
     }
-    json_key(&j, "ok");
-    json_bool(&j, ok);
+    json_put_bool(&j, "ok", ok);
     if (p->why.report) {
         json_key(&j, "why");
         json_number(&j, p->why.report);
@@ -504,14 +479,10 @@ static void json_check(const struct ptx_command *p, bool ok)
     struct json j = {.out = stdout};
     json_open(&j, '{');
     json_head(p, &j);
-    json_key(&j, "runs");
-    json_integer(&j, p->runs);
-    json_key(&j, "planned_runs");
-    json_integer(&j, p->planned);
-    json_key(&j, "warp_instructions");
-    json_integer(&j, p->warp_instructions);
-    json_key(&j, "ok");
-    json_bool(&j, ok);
+    json_put_integer(&j, "runs", p->runs);
+    json_put_integer(&j, "planned_runs", p->planned);
+    json_put_integer(&j, "warp_instructions", p->warp_instructions);
+    json_put_bool(&j, "ok", ok);
     findings_json(&p->findings, &j, p->file.shown);
     if (p->counters_json) {
         json_key(&j, "counters");

@@ -311,18 +311,8 @@ int ptx_given_write(const struct ptx_given *g, struct complaints *c)
 
 void ptx_given_json(const struct ptx_given *g, struct json *j)
 {
-    json_key(j, "grid");
-    json_open_row(j);
-    for (int i = 0; i < 3; i++)
-        json_integer(j, g->launch.grid[i]);
-    json_close(j, ']');
-    json_key(j, "block");
-    json_open_row(j);
-    for (int i = 0; i < 3; i++)
-        json_integer(j, g->launch.block[i]);
-    json_close(j, ']');
-    json_key(j, "shared");
-    json_integer(j, g->launch.shared_bytes);
-    json_key(j, "cooperative");
-    json_bool(j, g->launch.cooperative);
+    json_put_integers(j, "grid", 3, g->launch.grid);
+    json_put_axes(j, "block", g->launch.block[0], g->launch.block[1], g->launch.block[2]);
+    json_put_integer(j, "shared", g->launch.shared_bytes);
+    json_put_bool(j, "cooperative", g->launch.cooperative);
 }

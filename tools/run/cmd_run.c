@@ -61,17 +61,10 @@ static void report_arrays(const struct run *r)
 
 static void json_array(struct json *j, const struct given_array *o)
 {
-    json_key(j, o->param.name);
-    json_open(j, '{');
-    json_key(j, "type");
-    json_string(j, tw_dtype_name(o->array.dtype));
-    json_key(j, "shape");
-    json_open_row(j);
-    for (int i = 0; i < o->array.rank; i++)
-        json_integer(j, o->array.shape[i]);
-    json_close(j, ']');
-    json_key(j, "file");
-    json_string(j, o->param.is_const ? o->in : o->out);
+    json_open_object(j, o->param.name);
+    json_put_text(j, "type", tw_dtype_name(o->array.dtype));
+    json_put_integers(j, "shape", o->array.rank, o->array.shape);
+    json_put_text(j, "file", o->param.is_const ? o->in : o->out);
     int64_t count = tensor_elements(&o->array);
     if (!o->param.is_const && !o->out && count <= SHOWN_ELEMENTS) {
         json_key(j, "values");
@@ -105,35 +98,26 @@ static void report_json(const struct run *r)
     tw_param param = tw_param_init();
     tw_tune tune = tw_tune_init();
     json_open(&j, '{');
-    json_key(&j, "kernel");
-    json_string(&j, tw_kernel_name(r->kernel));
-    json_key(&j, "device");
-    json_string(&j, device_name(r));
-    json_key(&j, "parameters");
-    json_open(&j, '{');
+    json_put_text(&j, "kernel", tw_kernel_name(r->kernel));
+    json_put_text(&j, "device", device_name(r));
+    json_open_object(&j, "parameters");
     for (int i = 0; tw_kernel_param(r->kernel, i, &param) == TW_OK; i++)
         if (!param.is_pointer)
             json_scalar(&j, r, param.name);
     json_close(&j, '}');
-    json_key(&j, "tuned");
-    json_open(&j, '{');
+    json_open_object(&j, "tuned");
     for (int i = 0; tw_kernel_tune(r->kernel, i, &tune) == TW_OK; i++)
         json_scalar(&j, r, tune.name);
     json_close(&j, '}');
-    if (r->taken) {
-        json_key(&j, "tuned_from");
-        json_string(&j, r->taken);
-    }
+    if (r->taken)
+        json_put_text(&j, "tuned_from", r->taken);
     chosen_json(&r->chosen, &j);
-    json_key(&j, "arrays");
-    json_open(&j, '{');
+    json_open_object(&j, "arrays");
     for (int i = 0; i < r->array_count; i++)
         json_array(&j, &r->arrays[i]);
     json_close(&j, '}');
-    json_key(&j, "milliseconds");
-    json_real(&j, 1e3 * median_of(r->seconds, (int)r->repeat));
-    json_key(&j, "runs");
-    json_integer(&j, r->repeat);
+    json_put_real(&j, "milliseconds", 1e3 * median_of(r->seconds, (int)r->repeat));
+    json_put_integer(&j, "runs", r->repeat);
     if (r->verify)
         verdict_json(&r->verdict, &j);
     profile_json(&r->profile, &j);
@@ -147,19 +131,15 @@ static void report_json(const struct run *r)
         json_key(&j, "wrong");
         wrong_values_json(&r->wrong, &j);
     }
-    if (r->verify && run_wide_tolerance(r) > 0) {
-        json_key(&j, "wide_tolerance");
-        json_real(&j, run_wide_tolerance(r));
-    }
+    if (r->verify && run_wide_tolerance(r) > 0)
+        json_put_real(&j, "wide_tolerance", run_wide_tolerance(r));
     if (r->simulated) {
-        json_key(&j, "target");
-        json_string(&j, tw_kernel_target(r->kernel));
+        json_put_text(&j, "target", tw_kernel_target(r->kernel));
         json_members(&j, r->found.json);
         if (r->despite)
             run_races_json(r, &j);
     }
-    json_key(&j, "ok");
-    json_bool(&j, !r->verify || r->verdict.ok);
+    json_put_bool(&j, "ok", !r->verify || r->verdict.ok);
     if (r->complaints.count)
         complaints_json(&r->complaints, &j);
     json_close(&j, '}');
@@ -171,13 +151,11 @@ static void report_failure(const struct run *r)
 {
     struct json j = {.out = stdout};
     json_open(&j, '{');
-    json_key(&j, "file");
-    json_string(&j, r->program.path);
+    json_put_text(&j, "file", r->program.path);
     json_key(&j, "kernel");
     bool known = r->kernel && (!r->chosen.family || r->chosen.variant);
     json_string(&j, known ? tw_kernel_name(r->kernel) : NULL);
-    json_key(&j, "ok");
-    json_bool(&j, false);
+    json_put_bool(&j, "ok", false);
     if (r->simulated && r->found.json)
         json_members(&j, r->found.json);
     if (r->probe.launch)

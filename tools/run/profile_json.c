@@ -21,8 +21,7 @@ static void put_place(struct json *j, const char *file, int line, int column)
 
 static void put_parts(struct json *j, const char *key, const tw_profile_part *parts, int count)
 {
-    json_key(j, key);
-    json_open(j, '[');
+    json_open_list(j, key);
     for (int i = 0; i < count; i++) {
         const tw_profile_part *part = &parts[i];
         json_open(j, '{');
@@ -45,8 +44,7 @@ static void put_parts(struct json *j, const char *key, const tw_profile_part *pa
 static void put_paths(struct json *j, const char *key, const int64_t *by_path)
 {
     static const char *const keys[TW_OPERAND_PATHS] = {"plain", "shared", "in_place", "own"};
-    json_key(j, key);
-    json_open(j, '{');
+    json_open_object(j, key);
     for (int path = 0; path < TW_OPERAND_PATHS; path++)
         json_put_integer(j, keys[path], by_path[path]);
     json_close(j, '}');
@@ -54,8 +52,7 @@ static void put_paths(struct json *j, const char *key, const int64_t *by_path)
 
 static void put_products(struct json *j, const tw_profile *p)
 {
-    json_key(j, "products");
-    json_open(j, '[');
+    json_open_list(j, "products");
     for (int i = 0; i < p->product_count; i++) {
         const tw_profile_product *x = &p->products[i];
         json_open(j, '{');
@@ -74,8 +71,7 @@ static void put_products(struct json *j, const tw_profile *p)
 
 void slow_paths_json(const tw_slow_path *slow, int count, struct json *j)
 {
-    json_key(j, "slow");
-    json_open(j, '[');
+    json_open_list(j, "slow");
     for (int i = 0; i < count; i++) {
         json_open(j, '{');
         json_put_text(j, "code", slow[i].code);
@@ -90,8 +86,7 @@ void slow_paths_json(const tw_slow_path *slow, int count, struct json *j)
 
 static void put_threads(struct json *j, const tw_profile *p)
 {
-    json_key(j, "threads");
-    json_open(j, '[');
+    json_open_list(j, "threads");
     for (int i = 0; i < p->thread_count; i++) {
         json_open(j, '{');
         json_put_real(j, "busy_seconds", p->threads[i].busy);
@@ -106,8 +101,7 @@ void profile_json(const struct profile *p, struct json *j)
     const tw_profile *r = &p->result;
     if (!r->kernel)
         return;
-    json_key(j, "profile");
-    json_open(j, '{');
+    json_open_object(j, "profile");
     json_put_text(j, "instructions", r->instructions);
     json_put_integer(j, "launches", r->launches);
     json_put_integer(j, "blocks", r->blocks);

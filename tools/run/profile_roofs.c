@@ -167,8 +167,7 @@ void profile_json_roofs(const struct profile *p, struct json *j)
 {
     const tw_cpu_roofs *r = &p->roofs;
     struct limits l = limits_of(p);
-    json_key(j, "roofs");
-    json_open(j, '{');
+    json_open_object(j, "roofs");
     json_put_text(j, "processor", r->processor);
     json_put_integer(j, "threads", r->threads);
     json_put_bool(j, "kept", r->kept);
@@ -176,18 +175,15 @@ void profile_json_roofs(const struct profile *p, struct json *j)
     json_put_real(j, "f64", r->f64);
     json_put_real(j, "bf16", r->bf16);
     json_put_real(j, "i8", r->i8);
-    json_key(j, "bandwidth");
-    json_open_row(j);
+    json_open_numbers(j, "bandwidth");
     for (int i = 0; i <= MEMORY; i++)
         json_real(j, r->bandwidth[i]);
     json_close(j, ']');
-    json_key(j, "cache_bytes");
-    json_open_row(j);
+    json_open_numbers(j, "cache_bytes");
     for (int i = 0; i < MEMORY; i++)
         json_real(j, r->cache_bytes[i]);
     json_close(j, ']');
-    json_key(j, "limits");
-    json_open(j, '[');
+    json_open_list(j, "limits");
     for (int i = 0; i < l.count; i++) {
         json_open(j, '{');
         json_put_text(j, "name", l.list[i].name);

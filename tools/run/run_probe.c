@@ -326,8 +326,7 @@ static void json_value(struct json *j, const char *text)
 
 static void json_counters(struct json *j, const char *text)
 {
-    json_key(j, "counters");
-    json_open(j, '{');
+    json_open_object(j, "counters");
     while (*text) {
         size_t name = strcspn(text, " "), number;
         char *key = need_text("%.*s", (int)name, text);
@@ -340,16 +339,6 @@ static void json_counters(struct json *j, const char *text)
     json_close(j, '}');
 }
 
-static void json_triple(struct json *j, const char *key, int64_t x, int64_t y, int64_t z)
-{
-    json_key(j, key);
-    json_open_row(j);
-    json_integer(j, x);
-    json_integer(j, y);
-    json_integer(j, z);
-    json_close(j, ']');
-}
-
 static void json_row(const struct run_probe *p, const struct probe_row *row, struct json *j)
 {
     tw_probe_site site = tw_probe_site_init();
@@ -358,20 +347,15 @@ static void json_row(const struct run_probe *p, const struct probe_row *row, str
     json_put_text(j, "name", site.name);
     json_put_text(j, "file", site.file);
     json_put_integer(j, "line", site.line);
-    const int64_t *b = p->options.block;
-    json_triple(j, "block", b[0], b[1], b[2]);
+    json_put_integers(j, "block", 3, p->options.block);
     if (row->thread[0] >= 0)
-        json_triple(j, "thread", row->thread[0], row->thread[1], row->thread[2]);
+        json_put_axes(j, "thread", row->thread[0], row->thread[1], row->thread[2]);
     json_counters(j, row->counters);
     if (!site.stops)
         json_put_integer(j, "step", row->step);
     if (row->value) {
         json_put_text(j, "type", tw_dtype_name(site.type));
-        json_key(j, "shape");
-        json_open_row(j);
-        for (int i = 0; i < site.rank; i++)
-            json_integer(j, site.shape[i]);
-        json_close(j, ']');
+        json_put_integers(j, "shape", site.rank, site.shape);
         json_key(j, "value");
         json_value(j, row->value);
     }
@@ -380,16 +364,14 @@ static void json_row(const struct run_probe *p, const struct probe_row *row, str
 
 void run_probe_json(const struct run_probe *p, struct json *j)
 {
-    json_key(j, "probes");
-    json_open(j, '[');
+    json_open_list(j, "probes");
     for (int64_t i = 0; i < p->row_count; i++)
         json_row(p, &p->rows[i], j);
     json_close(j, ']');
     json_put_integer(j, "probes_left_out", p->left_out);
     if (!p->options.line)
         return;
-    json_key(j, "stop");
-    json_open(j, '[');
+    json_open_list(j, "stop");
     const struct probe_stop *stop = p->stops.reached;
     for (int i = 0; stop && i < stop->count; i++)
         json_row(p, &stop->rows[i], j);

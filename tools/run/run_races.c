@@ -29,11 +29,7 @@ static void json_element(struct json *j, const struct given_array *o, int64_t i)
     for (int axis = o->array.rank; axis-- > 0; left /= o->array.shape[axis])
         at[axis] = left % o->array.shape[axis];
     json_open(j, '{');
-    json_key(j, "at");
-    json_open_row(j);
-    for (int axis = 0; axis < o->array.rank; axis++)
-        json_integer(j, at[axis]);
-    json_close(j, ']');
+    json_put_integers(j, "at", o->array.rank, at);
     json_put_real(j, "got", tw_dtype_load(o->array.dtype, (char *)o->array.data + offset));
     json_put_real(j, "in_turn", tw_dtype_load(o->array.dtype, (char *)o->in_turn + offset));
     json_close(j, '}');
@@ -48,8 +44,7 @@ static void json_differing(struct json *j, const struct given_array *o)
     json_put_text(j, "array", o->param.name);
     json_put_integer(j, "elements", count);
     json_put_integer(j, "differ", differing);
-    json_key(j, "cells");
-    json_open(j, '[');
+    json_open_list(j, "cells");
     for (int64_t i = 0, shown = 0; i < count && shown < MOST_WRONG_CELLS; i++)
         if (differs(o, i)) {
             json_element(j, o, i);
@@ -65,8 +60,7 @@ void run_races_json(const struct run *r, struct json *j)
     char *order = sim_order_text(o);
     json_put_text(j, "order", o->order_count ? order : NULL);
     json_put_integer(j, "order_seed", (int64_t)o->seed);
-    json_key(j, "in_turn");
-    json_open(j, '[');
+    json_open_list(j, "in_turn");
     for (int i = 0; i < r->array_count; i++)
         if (r->arrays[i].in_turn)
             json_differing(j, &r->arrays[i]);

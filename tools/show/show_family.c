@@ -105,14 +105,12 @@ static void json_kernel(struct json *j, tw_kernel *k, const char *file)
     json_open(j, '{');
     json_put_text(j, "kernel", tw_kernel_name(k));
     json_put_text(j, "file", file);
-    json_key(j, "static");
-    json_open_row(j);
+    json_open_numbers(j, "static");
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (p.is_static)
             json_string(j, p.name);
     json_close(j, ']');
-    json_key(j, "tune");
-    json_open_row(j);
+    json_open_numbers(j, "tune");
     for (int i = 0; tw_kernel_tune(k, i, &tune) == TW_OK; i++)
         json_string(j, tune.name);
     json_close(j, ']');
@@ -127,13 +125,11 @@ void show_family_json(const struct program *p)
     json_open(&j, '{');
     json_put_text(&j, "family", tw_family_name(p->family));
     json_put_text(&j, "file", p->path);
-    json_key(&j, "kernels");
-    json_open(&j, '[');
+    json_open_list(&j, "kernels");
     for (int i = 0; (k = tw_family_kernel(p->family, i)); i++)
         json_kernel(&j, k, tw_family_file(p->family, i));
     json_close(&j, ']');
-    json_key(&j, "variants");
-    json_open(&j, '[');
+    json_open_list(&j, "variants");
     tw_choice c = tw_choice_init();
     for (int i = 0; tw_family_variant(p->family, i, true, &c); i++) {
         json_open(&j, '{');

@@ -8,19 +8,9 @@
 
 /* --- layouts --- */
 
-static void put_shape(struct json *j, const char *key, int count, const int64_t *list)
-{
-    json_key(j, key);
-    json_open_row(j);
-    for (int i = 0; i < count; i++)
-        json_integer(j, list[i]);
-    json_close(j, ']');
-}
-
 static void put_row(struct json *j, const char *key, int64_t count, const int32_t *list)
 {
-    json_key(j, key);
-    json_open_row(j);
+    json_open_numbers(j, key);
     for (int64_t i = 0; i < count; i++)
         json_integer(j, list[i]);
     json_close(j, ']');
@@ -39,8 +29,7 @@ static void put_shared(struct json *j, const tw_tile *t)
     json_put_integer(j, "offset", t->offset);
     json_put_integer(j, "bytes", t->bytes);
     json_put_text(j, "form", t->form);
-    json_key(j, "places");
-    json_open_row(j);
+    json_open_numbers(j, "places");
     for (int64_t i = 0; i < elements_of(t); i++)
         json_integer(j, t->places[i]);
     json_close(j, ']');
@@ -50,8 +39,7 @@ static void put_held(struct json *j, const tw_tile *t)
 {
     json_put_integer(j, "held", t->held);
     json_put_integer(j, "in_register", t->in_register);
-    json_key(j, "registers");
-    json_open_row(j);
+    json_open_numbers(j, "registers");
     for (int i = 0; i < t->register_count; i++)
         json_string(j, t->registers[i]);
     json_close(j, ']');
@@ -70,7 +58,7 @@ static void put_tile(struct json *j, const tw_tile *t)
     json_put_text(j, "kind", t->shared ? "shared" : t->layout ? "registers" : "scalar");
     json_put_text(j, "type", t->type == TW_DTYPE_NONE ? NULL : tw_dtype_name(t->type));
     json_put_integer(j, "bits", t->bits);
-    put_shape(j, "shape", t->rank, t->shape);
+    json_put_integers(j, "shape", t->rank, t->shape);
     json_put_text(j, "layout", t->layout);
     if (t->shared)
         put_shared(j, t);
@@ -104,16 +92,14 @@ tw_status show_json_layouts(tw_launch *l)
     struct json j = {.out = stdout};
     const int64_t block[3] = {all.block[0], all.block[1], all.block[2]};
     json_open(&j, '{');
-    put_shape(&j, "block", 3, block);
+    json_put_integers(&j, "block", 3, block);
     json_put_integer(&j, "shared_bytes", all.shared_bytes);
     json_put_integer(&j, "registers", all.registers);
-    json_key(&j, "tiles");
-    json_open(&j, '[');
+    json_open_list(&j, "tiles");
     for (int i = 0; i < all.tile_count; i++)
         put_tile(&j, &all.tiles[i]);
     json_close(&j, ']');
-    json_key(&j, "accesses");
-    json_open(&j, '[');
+    json_open_list(&j, "accesses");
     for (int i = 0; i < all.access_count; i++)
         put_access(&j, &all.accesses[i]);
     json_close(&j, ']');
@@ -235,8 +221,7 @@ static void put_line(struct listing *p, const char *line)
 
 static void put_lines(struct listing *p, const char *text)
 {
-    json_key(&p->j, "lines");
-    json_open(&p->j, '[');
+    json_open_list(&p->j, "lines");
     while (*text) {
         size_t length = strcspn(text, "\n");
         char *line = need_text("%.*s", (int)length, text);
@@ -262,8 +247,7 @@ tw_status show_json_ptx(tw_launch *l)
     json_put_integer(&p.j, "registers", all.registers);
     json_put_integer(&p.j, "shared_bytes", all.shared_bytes);
     put_lines(&p, text);
-    json_key(&p.j, "instructions");
-    json_open(&p.j, '{');
+    json_open_object(&p.j, "instructions");
     for (int i = 0; i < p.count_count; i++) {
         json_put_integer(&p.j, p.counts[i].name, p.counts[i].times);
         free(p.counts[i].name);
@@ -288,8 +272,7 @@ static const char *pass_at(int index)
 static void put_statements(struct json *j, const tw_launch *l)
 {
     tw_shown_line line = tw_shown_line_init();
-    json_key(j, "statements");
-    json_open(j, '[');
+    json_open_list(j, "statements");
     for (int i = 0; tw_launch_shown_line(l, i, &line); i++) {
         json_open(j, '{');
         json_put_integer(j, "shown", line.line);
@@ -326,8 +309,7 @@ tw_status show_json_passes(tw_launch *l, const tw_kernel *k, const char *pass)
     json_open(&j, '{');
     json_put_text(&j, "kernel", tw_kernel_name(k));
     json_put_text(&j, "target", tw_kernel_target(k));
-    json_key(&j, "passes");
-    json_open(&j, '[');
+    json_open_list(&j, "passes");
     for (int i = 0; pass_at(i) && s == TW_OK; i++) {
         s = tw_launch_show(l, pass_at(i), &text);
         if (s == TW_OK && (!pass || strcmp(pass, pass_at(i)) == 0))

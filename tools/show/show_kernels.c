@@ -19,8 +19,7 @@ static void json_scalar(struct json *j, tw_value v)
 
 static void json_params(struct json *j, tw_kernel *k)
 {
-    json_key(j, "parameters");
-    json_open(j, '[');
+    json_open_list(j, "parameters");
     tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
         json_open(j, '{');
@@ -36,8 +35,7 @@ static void json_params(struct json *j, tw_kernel *k)
         if (p.derived)
             json_put_text(j, "derived", p.derived);
         json_put_text(j, "type", p.dtype == TW_DTYPE_NONE ? p.type_name : tw_dtype_name(p.dtype));
-        json_key(j, "shape");
-        json_open(j, '[');
+        json_open_list(j, "shape");
         for (int axis = 0; axis < p.rank; axis++)
             json_string(j, p.dims[axis]);
         json_close(j, ']');
@@ -48,15 +46,13 @@ static void json_params(struct json *j, tw_kernel *k)
 
 static void json_tuned(struct json *j, tw_kernel *k)
 {
-    json_key(j, "tune");
-    json_open(j, '[');
+    json_open_list(j, "tune");
     tw_tune t = tw_tune_init();
     for (int i = 0; tw_kernel_tune(k, i, &t) == TW_OK; i++) {
         json_open(j, '{');
         json_put_text(j, "name", t.name);
         json_put_integer(j, "group", t.group);
-        json_key(j, "values");
-        json_open(j, '[');
+        json_open_list(j, "values");
         for (int n = 0; n < t.count; n++)
             json_scalar(j, t.values[n]);
         json_close(j, ']');
@@ -67,14 +63,12 @@ static void json_tuned(struct json *j, tw_kernel *k)
 
 void json_types(struct json *j, tw_kernel *k)
 {
-    json_key(j, "types");
-    json_open(j, '[');
+    json_open_list(j, "types");
     tw_type t = tw_type_init();
     for (int i = 0; tw_kernel_type(k, i, &t) == TW_OK; i++) {
         json_open(j, '{');
         json_put_text(j, "name", t.name);
-        json_key(j, "choices");
-        json_open(j, '[');
+        json_open_list(j, "choices");
         for (int n = 0; n < t.count; n++)
             json_string(j, tw_dtype_name(t.choices[n]));
         json_close(j, ']');
@@ -121,8 +115,7 @@ static void json_shared(struct json *j, const tw_shared_array *a)
     json_key(j, "extents");
     json_expressions(j, a->rank, a->extents);
     json_put_bool(j, "by_element", a->by_element);
-    json_key(j, "elements");
-    json_open(j, '[');
+    json_open_list(j, "elements");
     for (int i = 0; i < a->element_count; i++)
         json_expressions(j, a->rank, a->elements[i].index);
     json_close(j, ']');
@@ -134,13 +127,11 @@ static void json_written(struct json *j, tw_kernel *k)
     tw_written w = tw_written_init();
     if (tw_kernel_written(k, &w) != TW_OK)
         return;
-    json_key(j, "shared");
-    json_open(j, '[');
+    json_open_list(j, "shared");
     for (int i = 0; i < w.shared_count; i++)
         json_shared(j, &w.shared[i]);
     json_close(j, ']');
-    json_key(j, "numbers");
-    json_open(j, '[');
+    json_open_list(j, "numbers");
     for (int i = 0; i < w.number_count; i++) {
         json_open(j, '{');
         json_put_text(j, "name", w.numbers[i].name);
@@ -214,13 +205,11 @@ void show_ptx_kernels_json(const struct ptx_file *f)
         json_put_text(&j, "called", tw_ptx_kernel_called(f->ptx, i));
         json_put_text(&j, "whole_name", whole ? whole : name);
         free(whole);
-        json_key(&j, "block");
-        json_open_row(&j);
+        json_open_numbers(&j, "block");
         for (int axis = 0; asks && axis < 3; axis++)
             json_integer(&j, block[axis]);
         json_close(&j, ']');
-        json_key(&j, "parameters");
-        json_open(&j, '[');
+        json_open_list(&j, "parameters");
         for (int n = 0; tw_ptx_param_at(f->ptx, name, n, &p) == TW_OK; n++) {
             json_open(&j, '{');
             json_put_text(&j, "name", p.name);

@@ -16,8 +16,7 @@ static void json_tuned(const struct tuning *t, int candidate, struct json *j)
 {
     tw_tune tune = tw_tune_init();
     char value[32];
-    json_key(j, "tune");
-    json_open(j, '{');
+    json_open_object(j, "tune");
     for (int i = 0; tw_kernel_tune(kernel_of(t, candidate), i, &tune) == TW_OK; i++) {
         json_key(j, tune.name);
         format_scalar(value, sizeof value, t->candidates[candidate].tuned[i], TW_DTYPE_NONE);
@@ -64,8 +63,7 @@ static void json_trial(const struct tuning *t, int problem, int candidate, struc
 static void json_trials(const struct tuning *t, int problem, const int *order, struct json *j)
 {
     const struct problem *p = &t->problems[problem];
-    json_key(j, "candidates");
-    json_open(j, '[');
+    json_open_list(j, "candidates");
     for (int i = 0; i < t->candidate_count; i++)
         if (p->facts[t->candidates[order[i]].member] >= 0)
             json_trial(t, problem, order[i], j);
@@ -152,13 +150,11 @@ static void json_begin(struct tuning *t)
     json_open(j, '{');
     json_put_text(j, "family", t->family);
     json_put_text(j, "store", t->store ? tw_store_path(t->store) : NULL);
-    json_key(j, "kernels");
-    json_open(j, '[');
+    json_open_list(j, "kernels");
     for (int i = 0; i < t->member_count; i++)
         json_string(j, tw_kernel_name(t->members[i].kernel));
     json_close(j, ']');
-    json_key(j, "problems");
-    json_open(j, '[');
+    json_open_list(j, "problems");
     t->headed = true;
 }
 

@@ -395,8 +395,7 @@ static void line_class(struct json *j, const char *shape)
     int divisor;
     line_open(j, "class");
     for (const char *at = shape; tw_shape_next(&at, name, &low, &high, &divisor);) {
-        json_key(j, name);
-        json_open_row(j);
+        json_open_numbers(j, name);
         json_integer(j, low);
         json_integer(j, high);
         if (divisor > 1)
@@ -410,24 +409,18 @@ static void export_line(const tw_tuned *row)
 {
     struct json j = {.out = stdout, .in_row = true};
     line_open(&j, NULL);
-    json_key(&j, "kernel");
-    json_string(&j, row->kernel);
+    json_put_text(&j, "kernel", row->kernel);
     line_pairs(&j, "types", row->types, true);
-    json_key(&j, "device");
-    json_string(&j, row->device);
+    json_put_text(&j, "device", row->device);
     if (tuned_of_host(row->device)) { /* another machine would not know its name */
-        json_key(&j, "target");
-        json_string(&j, "cpu");
+        json_put_text(&j, "target", "cpu");
     }
-    json_key(&j, "program");
-    json_string(&j, row->program);
+    json_put_text(&j, "program", row->program);
     line_class(&j, row->shape);
     line_pairs(&j, "sizes", row->sizes, false);
     line_pairs(&j, "tune", row->tune, false);
-    json_key(&j, "ms");
-    json_real(&j, row->milliseconds);
-    json_key(&j, "version");
-    json_string(&j, row->version);
+    json_put_real(&j, "ms", row->milliseconds);
+    json_put_text(&j, "version", row->version);
     line_close(&j, '}');
     json_end(&j);
 }
