@@ -209,6 +209,14 @@ void json_put_integer(struct json *j, const char *key, int64_t v)
     json_integer(j, v);
 }
 
+void json_put_index(struct json *j, const char *key, int64_t v)
+{
+    if (v >= 0)
+        json_put_integer(j, key, v);
+    else
+        json_put_text(j, key, NULL);
+}
+
 void json_put_real(struct json *j, const char *key, double v)
 {
     json_key(j, key);

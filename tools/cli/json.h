@@ -44,6 +44,7 @@ void json_open_numbers(struct json *j, const char *key);
 /* Write a key and its value. */
 void json_put_text(struct json *j, const char *key, const char *text);
 void json_put_integer(struct json *j, const char *key, int64_t v);
+void json_put_index(struct json *j, const char *key, int64_t v); /* negative: null */
 void json_put_real(struct json *j, const char *key, double v);
 void json_put_bool(struct json *j, const char *key, bool v);
 void json_put_integers(struct json *j, const char *key, int count, const int64_t *values);

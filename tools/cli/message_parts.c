@@ -101,30 +101,13 @@ static void access_json(const tw_access *a, struct json *j)
     json_put_integer(j, "length", a->length);
     json_put_text(j, "what", a->what);
     json_put_text(j, "variable", a->variable);
-    json_key(j, "index");
-    if (a->rank) {
-        json_open_row(j);
-        for (int i = 0; i < a->rank; i++)
-            json_integer(j, a->index[i]);
-        json_close(j, ']');
-    } else {
-        json_string(j, NULL);
-    }
-    json_key(j, "thread");
-    if (a->thread >= 0)
-        json_integer(j, a->thread);
+    if (a->rank)
+        json_put_integers(j, "index", a->rank, a->index);
     else
-        json_string(j, NULL);
-    json_key(j, "warp");
-    if (a->warp >= 0)
-        json_integer(j, a->warp);
-    else
-        json_string(j, NULL);
-    json_key(j, "block");
-    if (a->block >= 0)
-        json_integer(j, a->block);
-    else
-        json_string(j, NULL);
+        json_put_text(j, "index", NULL);
+    json_put_index(j, "thread", a->thread);
+    json_put_index(j, "warp", a->warp);
+    json_put_index(j, "block", a->block);
     json_close(j, '}');
 }
 

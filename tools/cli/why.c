@@ -102,21 +102,13 @@ static void put_step(struct json *j, const tw_why_step *s)
     json_put_integer(j, "line", s->line);
     json_put_integer(j, "column", s->column);
     json_put_text(j, "text", s->text);
-    json_key(j, "event");
-    if (s->event >= 0)
-        json_integer(j, s->event);
-    else
-        json_number(j, "null");
+    json_put_index(j, "event", s->event);
     json_put_integer(j, "products", s->products);
     json_open_numbers(j, "elements");
     for (int i = 0; i < s->element_count; i++)
         json_string(j, s->elements[i]);
     json_close(j, ']');
-    json_key(j, "races");
-    if (s->races >= 0)
-        json_integer(j, s->races);
-    else
-        json_number(j, "null");
+    json_put_index(j, "races", s->races);
     json_open_numbers(j, "writers");
     for (int i = 0; i < s->writer_count; i++)
         put_writer(j, &s->writers[i]);
