@@ -23,13 +23,10 @@ static bool any_below(const struct expr *e, bool (*test)(const struct expr *e))
         return false;
     if (test(e))
         return true;
-    for (int i = 0; i < e->count; i++)
-        if (any_below(e->args[i], test))
+    for (int i = 0; i < expr_children(e); i++)
+        if (any_below(expr_child(e, i), test))
             return true;
-    for (int i = 0; i < e->indices; i++)
-        if (any_below(e->index[i].value, test))
-            return true;
-    return any_below(e->otherwise, test);
+    return false;
 }
 
 static bool is_access(const struct expr *e)
@@ -52,24 +49,19 @@ bool check_expr_varies(struct checker *c, const struct expr *e)
         return c->thread_level;
     if (e->op == OP_ACCESS && e->sym->storage == ST_ARRAY)
         return c->thread_level;
-    for (int i = 0; i < e->count; i++)
-        if (check_expr_varies(c, e->args[i]))
+    for (int i = 0; i < expr_children(e); i++)
+        if (check_expr_varies(c, expr_child(e, i)))
             return true;
-    for (int i = 0; i < e->indices; i++)
-        if (check_expr_varies(c, e->index[i].value))
-            return true;
-    return check_expr_varies(c, e->otherwise);
+    return false;
 }
 
 int64_t check_expr_size(const struct expr *e)
 {
     if (!e)
         return 0;
-    int64_t size = 1 + check_expr_size(e->otherwise);
-    for (int i = 0; i < e->count; i++)
-        size += check_expr_size(e->args[i]);
-    for (int i = 0; i < e->indices; i++)
-        size += check_expr_size(e->index[i].value);
+    int64_t size = 1;
+    for (int i = 0; i < expr_children(e); i++)
+        size += check_expr_size(expr_child(e, i));
     return size;
 }
 
@@ -82,11 +74,9 @@ int check_expr_depth(const struct expr *e)
 {
     if (!e)
         return 0;
-    int depth = check_expr_depth(e->otherwise);
-    for (int i = 0; i < e->count; i++)
-        depth = deepest(depth, check_expr_depth(e->args[i]));
-    for (int i = 0; i < e->indices; i++)
-        depth = deepest(depth, check_expr_depth(e->index[i].value));
+    int depth = 0;
+    for (int i = 0; i < expr_children(e); i++)
+        depth = deepest(depth, check_expr_depth(expr_child(e, i)));
     return depth + 1;
 }
 

@@ -310,13 +310,9 @@ static bool list_fixed(struct oracle *o, const struct expr *e)
     bool fixed = !takes_shape(e);
     for (int i = 0; i < s->overs; i++)
         fixed = fixed && !(e->op == OP_REF && e->sym == s->over[i]);
-    for (int i = 0; i < e->count; i++)
-        fixed = list_fixed(o, e->args[i]) && fixed;
-    for (int i = 0; i < e->indices; i++)
-        if (e->index[i].value)
-            fixed = list_fixed(o, e->index[i].value) && fixed;
-    if (e->otherwise)
-        fixed = list_fixed(o, e->otherwise) && fixed;
+    for (int i = 0; i < expr_children(e); i++)
+        if (expr_child(e, i))
+            fixed = list_fixed(o, expr_child(e, i)) && fixed;
     if (!fixed || e->type.rank == 0 || e == o->root)
         return fixed;
     o->fixed_count = before; /* e contains its parts */

@@ -17,13 +17,10 @@ bool sync_touches_shared(const struct expr *e)
         return false;
     if (e->op == OP_ACCESS && sync_is_checked_tile(e->sym))
         return true;
-    for (int i = 0; i < e->count; i++)
-        if (sync_touches_shared(e->args[i]))
+    for (int i = 0; i < expr_children(e); i++)
+        if (sync_touches_shared(expr_child(e, i)))
             return true;
-    for (int i = 0; i < e->indices; i++)
-        if (sync_touches_shared(e->index[i].value))
-            return true;
-    return sync_touches_shared(e->otherwise);
+    return false;
 }
 
 int sync_tracked_slot(const struct sync_check *k, const struct sym *s)

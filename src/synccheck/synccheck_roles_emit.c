@@ -148,12 +148,8 @@ static void read_expression(struct tracer *t, const struct stmt *s, const struct
 {
     if (!e || e->op == OP_LITERAL || sync_role_reads_nothing(t->r, e))
         return;
-    for (int i = 0; i < e->count; i++)
-        if (i > 0 || !op_is_atomic(e->op))
-            read_expression(t, s, e->args[i]);
-    for (int i = 0; i < e->indices; i++)
-        read_expression(t, s, e->index[i].value);
-    read_expression(t, s, e->otherwise);
+    for (int i = op_is_atomic(e->op) ? 1 : 0; i < expr_children(e); i++)
+        read_expression(t, s, expr_child(e, i));
     bool place = e->op == OP_ACCESS || e->op == OP_REF;
     if (op_is_atomic(e->op) && sync_is_checked_tile(e->args[0]->sym))
         add_access(t, STEP_TOUCH, TOUCH_ATOMIC, e->args[0], e->args[0]->sym, s);

@@ -158,11 +158,9 @@ static uint64_t leaves_below(const struct kernel *kernel, const struct expr *e)
         leaves |= block_leaf(kernel, e->axis);
     if (e->op == OP_ACCESS)
         leaves |= view_leaf(e->sym);
-    for (int i = 0; i < e->count; i++)
-        leaves |= leaves_below(kernel, e->args[i]);
-    for (int i = 0; i < e->indices; i++)
-        leaves |= leaves_below(kernel, e->index[i].value);
-    return leaves | leaves_below(kernel, e->otherwise);
+    for (int i = 0; i < expr_children(e); i++)
+        leaves |= leaves_below(kernel, expr_child(e, i));
+    return leaves;
 }
 
 /* Returns the leaf of a block index, which is below the grid's extent. */

@@ -80,12 +80,8 @@ static void find_uses(struct barriers *b, struct uses *to, const struct expr *e,
     if (!e)
         return;
     bool semaphore = e->op == OP_LOCK || e->op == OP_UNLOCK || e->op == OP_ARRIVE;
-    for (int i = 0; i < e->count; i++)
-        if (!semaphore || i > 0)
-            find_uses(b, to, e->args[i], i == 0 && op_is_atomic(e->op));
-    for (int i = 0; i < e->indices; i++)
-        find_uses(b, to, e->index[i].value, false);
-    find_uses(b, to, e->otherwise, false);
+    for (int i = semaphore ? 1 : 0; i < expr_children(e); i++)
+        find_uses(b, to, expr_child(e, i), i == 0 && op_is_atomic(e->op));
     if (e->op == OP_ACCESS && is_ordered(b, e))
         add_use(b, to, (struct use){.base = base_of(e->sym), .access = e, .write = write});
 }

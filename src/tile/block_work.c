@@ -123,11 +123,8 @@ static void add_reads(struct walk *w, const struct expr *e);
 
 static void add_operands(struct walk *w, const struct expr *e, int from)
 {
-    for (int i = from; i < e->count; i++)
-        add_reads(w, e->args[i]);
-    for (int i = 0; i < e->indices; i++)
-        add_reads(w, e->index[i].value);
-    add_reads(w, e->otherwise);
+    for (int i = from; i < expr_children(e); i++)
+        add_reads(w, expr_child(e, i));
 }
 
 static void add_reads(struct walk *w, const struct expr *e)

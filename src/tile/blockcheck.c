@@ -46,11 +46,8 @@ static struct axes expr_axes(const struct block_check *b, const struct expr *e)
     struct axes axes = {0, 0};
     if (!e)
         return axes;
-    for (int i = 0; i < e->count; i++)
-        axes = both(axes, expr_axes(b, e->args[i]));
-    for (int i = 0; i < e->indices; i++)
-        axes = both(axes, expr_axes(b, e->index[i].value));
-    axes = both(axes, expr_axes(b, e->otherwise));
+    for (int i = 0; i < expr_children(e); i++)
+        axes = both(axes, expr_axes(b, expr_child(e, i)));
     if (e->op == OP_BLOCK)
         axes = both(axes, (struct axes){1u << e->axis, 1u << e->axis});
     if (e->op == OP_REF || e->op == OP_ACCESS) {

@@ -585,11 +585,8 @@ static void check_thread_value(struct thread_search *t, const struct expr *e)
     bool pure = op_table[e->op].flags & OP_PURE || e->op == OP_ACCESS;
     t->fails |= !pure || number || is_thread(t, e) || (e->op == OP_REF && e->sym == t->base) ||
                 e->type.rank > 0 || (reads && !e->sym->is_const);
-    for (int i = 0; i < e->count; i++)
-        check_thread_value(t, e->args[i]);
-    for (int i = 0; i < e->indices; i++)
-        check_thread_value(t, e->index[i].value);
-    check_thread_value(t, e->otherwise);
+    for (int i = 0; i < expr_children(e); i++)
+        check_thread_value(t, expr_child(e, i));
 }
 
 static void check_thread_statement(void *user, struct stmt *s)

@@ -195,11 +195,8 @@ static void list_places(struct finder *f, const struct expr *e, bool stores, boo
     if (!e)
         return;
     bool atomic = op_is_atomic(e->op) || e->op == OP_LOCK || e->op == OP_UNLOCK;
-    for (int i = 0; i < e->count; i++)
-        list_places(f, e->args[i], atomic && i == 0, true);
-    for (int i = 0; i < e->indices; i++)
-        list_places(f, e->index[i].value, false, true);
-    list_places(f, e->otherwise, false, true);
+    for (int i = 0; i < expr_children(e); i++)
+        list_places(f, expr_child(e, i), atomic && i == 0, true);
     int param = param_of(e->sym);
     if (param < 0)
         return;

@@ -5,6 +5,7 @@
  * that the loop itself will compute, in the same order. So if the turn runs at all, a promise
  * such as `inside` that holds in the loop also holds for these values. */
 #include "tile/pipeline.h"
+#include "tile/tile_facts.h"
 
 enum { MOST_DEPTH = 32, MOST_NODES = 400 };
 
@@ -249,28 +250,16 @@ void pipeline_turns_at(struct turns *t, struct kernel *k, const struct stmt *loo
 
 /* --- conditions --- */
 
-static const struct expr *plain(const struct expr *e)
-{
-    while (e->op == OP_CAST && dtype_is_int(e->type.dtype) &&
-           dtype_is_int(e->args[0]->type.dtype) &&
-           dtype_holds(e->type.dtype, e->args[0]->type.dtype))
-        e = e->args[0];
-    return e;
-}
-
 static bool mentions_counter(const struct stmt *loop, const struct expr *e)
 {
     if (e->op == OP_REF)
         for (const struct stmt *step = loop->step; step; step = step->next)
             if (step->target->sym == e->sym)
                 return true;
-    for (int i = 0; i < e->count; i++)
-        if (mentions_counter(loop, e->args[i]))
+    for (int i = 0; i < expr_children(e); i++)
+        if (expr_child(e, i) && mentions_counter(loop, expr_child(e, i)))
             return true;
-    for (int i = 0; i < e->indices; i++)
-        if (e->index[i].value && mentions_counter(loop, e->index[i].value))
-            return true;
-    return e->otherwise && mentions_counter(loop, e->otherwise);
+    return false;
 }
 
 /* Returns true for a comparison of a counter with a value that does not change. Sets *side to
@@ -278,7 +267,7 @@ static bool mentions_counter(const struct stmt *loop, const struct expr *e)
 static bool is_limit(const struct stmt *loop, const struct expr *e, int *side, int64_t *by)
 {
     for (*side = 0; *side < 2; ++*side) {
-        const struct expr *v = plain(e->args[*side]);
+        const struct expr *v = tile_facts_plain(e->args[*side]);
         const struct stmt *step = v->op == OP_REF ? step_of(loop, v->sym) : NULL;
         if (step && steps_by(step, by) && !mentions_counter(loop, e->args[1 - *side]))
             return true;

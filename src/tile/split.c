@@ -129,11 +129,8 @@ static void survey_value(struct splitting *s, const struct expr *e)
     struct tile *t = tile_of(s, e->sym);
     if (t)
         note_read(t, e);
-    for (int i = 0; i < e->count; i++)
-        survey_value(s, e->args[i]);
-    for (int i = 0; i < e->indices; i++)
-        survey_value(s, e->index[i].value);
-    survey_value(s, e->otherwise);
+    for (int i = 0; i < expr_children(e); i++)
+        survey_value(s, expr_child(e, i));
 }
 
 static void survey_target(struct splitting *s, const struct stmt *st)

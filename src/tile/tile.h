@@ -150,6 +150,18 @@ struct expr {
     const struct by *by;               /* OP_DOT, OP_ACCESS of a view; NULL: not chosen */
 };
 
+/* The children of an expression: its operands, then its indices, then its `otherwise`. Indices and
+ * `otherwise` may be NULL. */
+static inline int expr_children(const struct expr *e)
+{
+    return e->count + e->indices + 1;
+}
+static inline struct expr *expr_child(const struct expr *e, int i)
+{
+    const int index = i - e->count;
+    return index < 0 ? e->args[i] : index < e->indices ? e->index[index].value : e->otherwise;
+}
+
 /* --- statements --- */
 
 enum stmt_kind {

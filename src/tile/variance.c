@@ -90,13 +90,9 @@ static bool leaf_varies(const struct expr *e)
 static bool mark(struct expr *e)
 {
     bool varying = false;
-    for (int i = 0; i < e->count; i++)
-        varying |= mark(e->args[i]);
-    for (int i = 0; i < e->indices; i++)
-        if (e->index[i].value)
-            varying |= mark(e->index[i].value);
-    if (e->otherwise)
-        varying |= mark(e->otherwise);
+    for (int i = 0; i < expr_children(e); i++)
+        if (expr_child(e, i))
+            varying |= mark(expr_child(e, i));
     e->type.varying = varying || leaf_varies(e);
     return e->type.varying;
 }
@@ -252,13 +248,9 @@ static void check_expr(struct variance *v, const struct expr *e, struct flow flo
         check_lazy(v, e, flow);
         return;
     }
-    for (int i = 0; i < e->count; i++)
-        check_expr(v, e->args[i], flow);
-    for (int i = 0; i < e->indices; i++)
-        if (e->index[i].value)
-            check_expr(v, e->index[i].value, flow);
-    if (e->otherwise)
-        check_expr(v, e->otherwise, flow);
+    for (int i = 0; i < expr_children(e); i++)
+        if (expr_child(e, i))
+            check_expr(v, expr_child(e, i), flow);
     if (e->op == OP_REF && e->sym->storage == ST_REG)
         needs_all(v, &flow, e->loc, "a register tile belongs to the whole block");
     if (is_over_tiles(e->op) && is_block_tile(e->args[0]) && !expr_has_register_tile(e->args[0]))

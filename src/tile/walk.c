@@ -18,22 +18,18 @@ int expr_mentions(const struct expr *e, const struct sym *s)
     if (!e)
         return 0;
     int count = e->sym == s;
-    for (int i = 0; i < e->count; i++)
-        count += expr_mentions(e->args[i], s);
-    for (int i = 0; i < e->indices; i++)
-        count += expr_mentions(e->index[i].value, s);
-    return count + expr_mentions(e->otherwise, s);
+    for (int i = 0; i < expr_children(e); i++)
+        count += expr_mentions(expr_child(e, i), s);
+    return count;
 }
 
 bool expr_has_atomic(const struct expr *e)
 {
     if (!e)
         return false;
-    bool found = op_is_atomic(e->op) || expr_has_atomic(e->otherwise);
-    for (int i = 0; i < e->count && !found; i++)
-        found = expr_has_atomic(e->args[i]);
-    for (int i = 0; i < e->indices && !found; i++)
-        found = expr_has_atomic(e->index[i].value);
+    bool found = op_is_atomic(e->op);
+    for (int i = 0; i < expr_children(e) && !found; i++)
+        found = expr_has_atomic(expr_child(e, i));
     return found;
 }
 
@@ -82,13 +78,10 @@ bool expr_is_varying(const struct kernel *k, const struct expr *e)
     if (e->sym && (e->op == OP_REF || e->op == OP_ACCESS) && e->sym->type.varying &&
         (e->sym->storage == ST_SCALAR || e->sym->storage == ST_ARRAY))
         return true;
-    for (int i = 0; i < e->count; i++)
-        if (expr_is_varying(k, e->args[i]))
+    for (int i = 0; i < expr_children(e); i++)
+        if (expr_is_varying(k, expr_child(e, i)))
             return true;
-    for (int i = 0; i < e->indices; i++)
-        if (expr_is_varying(k, e->index[i].value))
-            return true;
-    return expr_is_varying(k, e->otherwise);
+    return false;
 }
 
 bool expr_is_own(const struct kernel *k, const struct expr *e)

@@ -10,12 +10,9 @@ bool widen_names_base(const struct widening *w, const struct expr *e)
     if (!e)
         return false;
     bool names = (w->base && e->sym == w->base) ||
-                 ((e->op == OP_BLOCK || e->op == OP_GRID) && e->axis == w->block_axis) ||
-                 widen_names_base(w, e->otherwise);
-    for (int i = 0; i < e->count && !names; i++)
-        names = widen_names_base(w, e->args[i]);
-    for (int i = 0; i < e->indices && !names; i++)
-        names = widen_names_base(w, e->index[i].value);
+                 ((e->op == OP_BLOCK || e->op == OP_GRID) && e->axis == w->block_axis);
+    for (int i = 0; i < expr_children(e) && !names; i++)
+        names = widen_names_base(w, expr_child(e, i));
     return names;
 }
 

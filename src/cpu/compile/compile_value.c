@@ -16,11 +16,8 @@ bool compile_expr_varying(const struct compiler *c, const struct expr *e)
         of_chain ? number_map_entry(c->arena, c->varying, (uintptr_t)e, &added) : NULL;
     if (!added)
         return known->value;
-    for (int i = 0; i < e->count && !varies; i++)
-        varies = compile_expr_varying(c, e->args[i]);
-    for (int i = 0; i < e->indices && !varies; i++)
-        varies = compile_expr_varying(c, e->index[i].value);
-    varies = varies || compile_expr_varying(c, e->otherwise);
+    for (int i = 0; i < expr_children(e) && !varies; i++)
+        varies = compile_expr_varying(c, expr_child(e, i));
     if (of_chain)
         number_map_find(c->varying, (uintptr_t)e)->value = varies;
     return varies;
