@@ -308,7 +308,7 @@ struct counted {
 
 static void count(const struct layout_meeting *m, struct access *a)
 {
-    enum { KEPT = 16 };
+    enum { KEPT = 15 };
     struct counted kept[KEPT] = {{0}};
 
     const int32_t regs = layout_in_extent(m->regs, AXIS_REG),
@@ -329,7 +329,7 @@ static void count(const struct layout_meeting *m, struct access *a)
             const uint32_t active = active_lanes(m, reg, warp);
             if (!active)
                 continue;
-            struct counted *c = &kept[active % (KEPT - 1)];
+            struct counted *c = &kept[active % KEPT];
             if (!uniform || active != c->active) {
                 c->active = active;
                 c->wavefronts = count_one(m, a, reg, warp, active, &c->least);

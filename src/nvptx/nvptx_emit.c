@@ -100,11 +100,6 @@ static void emit_guarded_arms(struct nvptx *n, const struct thread_operation *op
     const struct thread_operation *outer = n->branch;
     const struct ptx_operand guard = n->guard;
     n->branch = op;
-    if (guard.kind == PTX_REGISTER) { /* of the first arm around it */
-        const struct ptx_operand both = ptx_reg(&n->build, MOD_PRED);
-        ptx_emit(&n->build, "and.pred", both, guard, condition);
-        condition = both;
-    }
     if (!nvptx_only_yield(op->regions.data[!last]))
         n->guard = last ? condition : ptx_not(condition);
     region(n, op->regions.data[!last]);

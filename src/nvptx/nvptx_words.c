@@ -130,22 +130,6 @@ const struct nvptx_registers *nvptx_registers_of(struct nvptx *n, const struct t
     return r;
 }
 
-static struct ptx_operand all(struct nvptx *n, const struct ptx_operand *word, uint16_t words)
-{
-    return words == 1 ? word[0] : ptx_vector(&n->build, word, words);
-}
-
-struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v)
-{
-    const struct nvptx_registers *r = nvptx_registers_of(n, v);
-    return all(n, r->word, r->words);
-}
-
-struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand *o, enum dtype t)
-{
-    return o->kind == THREAD_VALUE ? nvptx_all_of(n, o->value) : nvptx_word(n, o, t, 0);
-}
-
 struct ptx_operand *nvptx_elements(struct nvptx *n, const struct thread_operand *o, enum dtype t,
                                    uint16_t count)
 {

@@ -78,7 +78,6 @@ struct dot_plan {
     const struct target_unit *unit; /* NULL: multiply-adds of single elements */
     struct mma_tiling mma;
     struct fma_tiling fma;
-    const char *instruction; /* "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" */
     /* [m][k], [k][n], [m][n]: the layouts in which shared factors are read, and in which register factors are
      * wanted. A staged factor is best computed in this layout before. */
     const struct layout *a, *b, *c;

@@ -3,28 +3,6 @@
 
 #include <string.h>
 
-/* --- Matrix instructions --- */
-
-static const char *matrix_type(enum dtype t)
-{
-    switch ((int)t) {
-    case DT_I8: return "s8";
-    case DT_U8: return "u8";
-    case DT_I32: return "s32";
-    default: return dtype_table[t].name;
-    }
-}
-
-static const char *instruction_text(struct arena *a, const struct dot_plan *p)
-{
-    const struct mma_shape *s = &p->mma.shape;
-    const char *sum = matrix_type(p->sum);
-    bool halves = p->unit->how == TARGET_UNIT_HALVES;
-    return arena_printf(a, "mma.sync.aligned.m%dn%dk%d.row.col.%s.%s.%s.%s", s->m, s->n,
-                        halves ? s->k / 2 : s->k, sum, matrix_type(halves ? DT_F16 : p->a_type),
-                        matrix_type(halves ? DT_F16 : p->b_type), sum);
-}
-
 /* --- Layouts --- */
 
 /* If the division leaves warps over, they do the same as others. */
@@ -67,8 +45,6 @@ bool plan_lay_out(struct layouts *l, const struct plan_product *p, bool chained,
                              .fma = d.fma,
                              .a_type = p->a,
                              .b_type = p->b};
-    if (p->unit)
-        out->instruction = instruction_text(l->arena, out);
     out->a = out->fragment_a = operand_layout(l, p, &d, MATRIX_A);
     out->b = out->fragment_b = operand_layout(l, p, &d, MATRIX_B);
     out->c = operand_layout(l, p, &d, MATRIX_C);
