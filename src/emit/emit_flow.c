@@ -203,13 +203,6 @@ static void yield(struct emit *m, struct arm *arm, int count)
     m->b.region = outer;
 }
 
-static bool is_same(const struct thread_operand *a, const struct thread_operand *b)
-{
-    return a->kind == b->kind && (a->kind == THREAD_VALUE   ? a->value == b->value
-                                  : a->kind == THREAD_FLOAT ? a->real == b->real
-                                                            : a->integer == b->integer);
-}
-
 /* Makes both arms leave the same variables in flight. */
 static void settle(struct emit *m, const struct variable_list *l, struct arm *yes, struct arm *no)
 {
@@ -237,8 +230,8 @@ static void join(struct emit *m, struct thread_operation *o, const struct variab
     }
     for (int i = 0; i < count; i++) {
         struct thread_value *v = thread_new_value(&m->b, after.slots[i].type);
-        bool same =
-            yes->ended || no->ended || is_same(&yes->values.slots[i].o, &no->values.slots[i].o);
+        bool same = yes->ended || no->ended ||
+                    thread_same_operand(&yes->values.slots[i].o, &no->values.slots[i].o);
         vec_push(m->arena, &o->results, v);
         if (!same || after.slots[i].o.kind == THREAD_VALUE)
             after.slots[i].o = thread_use(v);

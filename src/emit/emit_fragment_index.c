@@ -29,17 +29,12 @@ static bool scalar_of(struct emit *m, const struct sym *s, struct thread_operand
     return v && v->count == 1;
 }
 
-static bool same_operand(const struct thread_operand *a, const struct thread_operand *b)
-{
-    return a->kind == b->kind && a->value == b->value && a->integer == b->integer;
-}
-
 static bool is_current(struct emit *m, const struct index_tile *t)
 {
     for (size_t i = 0; i < t->leaves.count; i++) {
         struct thread_operand now;
         if (!scalar_of(m, t->leaves.data[i].sym, &now) ||
-            !same_operand(&now, &t->leaves.data[i].was))
+            !thread_same_operand(&now, &t->leaves.data[i].was))
             return false;
     }
     return true;

@@ -38,11 +38,6 @@ static bool fold(enum thread_opcode op, enum dtype t, int64_t a, int64_t b, int6
     }
 }
 
-static bool is_comparison(enum thread_opcode op)
-{
-    return thread_op_table[op].results[0] == 'c';
-}
-
 /* Returns whether an integer stays the same if the operation combines it with 0. */
 static bool adds_bits(enum thread_opcode op)
 {
@@ -53,7 +48,7 @@ struct scalar emit_op2(struct emit *m, enum thread_opcode op, enum dtype t, stru
                        struct scalar b)
 {
     int64_t x, y, z;
-    enum dtype result = is_comparison(op) ? DT_BOOL : t;
+    enum dtype result = thread_is_comparison(op) ? DT_BOOL : t;
     bool first = is_integer(&a, &x), second = is_integer(&b, &y);
     if (first && second && fold(op, t, x, y, &z))
         return emit_constant(result, z);

@@ -405,17 +405,12 @@ bool nvptx_op_pair(struct nvptx_scalars *out, enum thread_opcode op, enum dtype 
 
 /* --- all types --- */
 
-static bool is_comparison(enum thread_opcode op)
-{
-    return op >= THREAD_EQ && op <= THREAD_GE;
-}
-
 static struct ptx_operand arithmetic_emit(struct nvptx_scalars *out, enum thread_opcode op,
                                           enum dtype t, const struct ptx_operand *args, int count)
 {
     if (t == DT_BOOL)
         return truth_emit(out, op, args);
-    if (is_comparison(op))
+    if (thread_is_comparison(op))
         return compare_emit(out, op, t, args);
     if (dtype_is_int(t))
         return integer_emit(out, op, t, args);
@@ -434,7 +429,7 @@ struct ptx_operand nvptx_op(struct nvptx_scalars *out, enum thread_opcode op, en
     for (int i = 0; i < count; i++)
         wide[i] = nvptx_cast(out, DT_F32, t, args[i]);
     struct ptx_operand y = arithmetic_emit(out, op, DT_F32, wide, count);
-    return is_comparison(op) ? y : nvptx_cast(out, t, DT_F32, y);
+    return thread_is_comparison(op) ? y : nvptx_cast(out, t, DT_F32, y);
 }
 
 /* --- constants --- */

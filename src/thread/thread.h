@@ -208,6 +208,10 @@ static inline bool thread_is_atomic(enum thread_opcode op)
 {
     return op >= THREAD_ATOMIC_ADD && op <= THREAD_ATOMIC_CAS;
 }
+static inline bool thread_is_comparison(enum thread_opcode op)
+{
+    return op >= THREAD_EQ && op <= THREAD_GE;
+}
 /* Returns whether the operation is about a row of text for the host. */
 static inline bool thread_is_printing(enum thread_opcode op)
 {
@@ -239,6 +243,8 @@ static inline bool thread_is_access(enum thread_opcode op)
 struct thread_type thread_moved_type(const struct thread_operation *op);
 /* Returns whether the operation computes an integer from its operands alone. thread_table.c */
 bool thread_is_integer(const struct thread_operation *op);
+/* Returns whether the operands have equal bits. thread_number.c */
+bool thread_same_operand(const struct thread_operand *a, const struct thread_operand *b);
 /* Returns whether the operations have equal opcodes, types and operands. thread_number.c */
 bool thread_same_operation(const struct thread_operation *a, const struct thread_operation *b);
 /* Returns a number that is the same for such operations. thread_number.c */

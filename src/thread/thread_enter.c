@@ -37,11 +37,6 @@ static void count_uses(const struct thread_region *r, uint32_t *uses)
 
 /* --- the test --- */
 
-static bool is_comparison(enum thread_opcode op)
-{
-    return op >= THREAD_EQ && op <= THREAD_GE;
-}
-
 /* Returns the place of the exit with which the loop begins, after a few operations on integers; 0: there is none. */
 static size_t find_exit(const struct thread_operation *loop)
 {
@@ -52,7 +47,7 @@ static size_t find_exit(const struct thread_operation *loop)
         const struct thread_operation *op = r->operations.data[i];
         if (op->op == THREAD_BREAK_IF)
             return op->operands.data[0].kind == THREAD_VALUE ? i : 0;
-        if (!thread_is_integer(op) && !is_comparison(op->op))
+        if (!thread_is_integer(op) && !thread_is_comparison(op->op))
             return 0;
     }
     return 0;
@@ -144,7 +139,7 @@ static struct thread_operand opposite(struct entering *g, size_t test, struct th
                                                THREAD_GT, THREAD_LE, THREAD_LT};
     const struct thread_region *r = g->build.region;
     struct thread_operation *op = test > 1 ? r->operations.data[r->operations.count - 1] : NULL;
-    if (!op || op->results.data[0] != p.value || !is_comparison(op->op) ||
+    if (!op || op->results.data[0] != p.value || !thread_is_comparison(op->op) ||
         dtype_is_float(op->types[0]))
         return thread_use(THREAD_ADD_OP(&g->build, THREAD_NOT, DT_BOOL, DT_NONE, p));
     op->op = other[op->op - THREAD_EQ];

@@ -91,11 +91,6 @@ static bool rule_of(enum thread_opcode op, enum facts_op *out)
     }
 }
 
-static bool is_comparison(enum thread_opcode op)
-{
-    return op >= THREAD_EQ && op <= THREAD_GE;
-}
-
 static struct facts of_rule(const struct finding *g, const struct thread_operation *op,
                             enum facts_op rule)
 {
@@ -174,7 +169,8 @@ static void learn(struct finding *g, const struct thread_operand *o, bool holds)
 {
     const struct thread_operation *op = o->value ? g->definitions[o->value->number] : NULL;
     enum facts_op rule;
-    if (!op || !is_comparison(op->op) || dtype_is_float(op->types[0]) || !rule_of(op->op, &rule))
+    if (!op || !thread_is_comparison(op->op) || dtype_is_float(op->types[0]) ||
+        !rule_of(op->op, &rule))
         return;
     rule = holds ? rule : facts_negated(rule);
     for (int i = 0; i < 2; i++) {

@@ -174,7 +174,7 @@ static bool converts_back(const struct numbering *g, const struct thread_operati
 
 /* --- the table --- */
 
-static bool same_operand(const struct thread_operand *a, const struct thread_operand *b)
+bool thread_same_operand(const struct thread_operand *a, const struct thread_operand *b)
 {
     if (a->kind != b->kind || a->value != b->value)
         return false;
@@ -196,7 +196,7 @@ bool thread_same_operation(const struct thread_operation *a, const struct thread
         if (a->types[i] != b->types[i])
             return false;
     for (size_t left = a->operands.count; left > 0; left--)
-        if (!same_operand(o++, p++))
+        if (!thread_same_operand(o++, p++))
             return false;
     return true;
 }
@@ -358,10 +358,10 @@ static void number_guarded_load(struct numbering *g, const struct thread_operati
     for (const struct entry *e = g->first[hash % BUCKETS]; e; e = e->next) {
         const struct thread_operation *known = e->operation;
         if (e->hash == hash && known->op == THREAD_IF &&
-            same_operand(known->operands.data, condition) &&
+            thread_same_operand(known->operands.data, condition) &&
             thread_same_operation(guarded_load(known), load) &&
-            same_operand(known->regions.data[1]->operations.data[0]->operands.data,
-                         op->regions.data[1]->operations.data[0]->operands.data)) {
+            thread_same_operand(known->regions.data[1]->operations.data[0]->operands.data,
+                                op->regions.data[1]->operations.data[0]->operands.data)) {
             set_instead(g, op->results.data[0], use(known->results.data[0]));
             return;
         }

@@ -75,15 +75,6 @@ static const struct thread_value *group_of(const struct packing *g, const struct
                : NULL;
 }
 
-static bool same_operand(const struct thread_operand *a, const struct thread_operand *b)
-{
-    if (a->kind != b->kind)
-        return false;
-    return a->kind == THREAD_VALUE   ? a->value == b->value
-           : a->kind == THREAD_FLOAT ? memcmp(&a->real, &b->real, sizeof a->real) == 0
-                                     : a->integer == b->integer;
-}
-
 static uint16_t per_word(enum dtype t)
 {
     return (uint16_t)(t == DT_NONE || t == DT_BOOL || dtype_size(t) >= WORD_BYTES
@@ -143,7 +134,7 @@ static bool is_uniform(const struct packing *g, const struct lanes *l)
 {
     const struct thread_value *group = group_of(g, &l->o[0]);
     for (uint16_t i = 1; i < l->count; i++)
-        if (!same_operand(&l->o[0], &l->o[i]))
+        if (!thread_same_operand(&l->o[0], &l->o[i]))
             return false;
     return !group || group->type.count == 1;
 }
