@@ -56,7 +56,9 @@ static bool leaves_nothing(struct emit *m, const struct expr *e, struct scalar b
         by.o.integer <= 0)
         return false;
     const struct facts f = emit_facts_of(m, e->args[0]);
-    return facts_divisor(&f) % by.o.integer == 0;
+    const bool power = (by.o.integer & (by.o.integer - 1)) == 0; /* so it divides 2^64, too */
+    return facts_divisor(&f) % by.o.integer == 0 &&
+           (e->type.dtype != DT_U64 || f.least >= 0 || power);
 }
 
 static struct scalar apply(struct emit *m, const struct expr *e)

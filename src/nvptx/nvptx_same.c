@@ -93,7 +93,7 @@ static bool has_same_words(const struct uses *u, const struct thread_operation *
         return false;
     switch (op->op) {
     case THREAD_CONVERT:
-        return op->results.data[0]->type.count == 1 &&
+        return op->operands.data[0].kind == THREAD_VALUE && op->results.data[0]->type.count == 1 &&
                (keeps_word(to, from) || (is_long(to) && is_long(from)));
     case THREAD_PART: return part_has_words(u, op);
     case THREAD_JOIN: return join_has_words(u, op);

@@ -15,16 +15,12 @@ struct deciding {
     bool any;             /* one of these three */
 };
 
-static bool is_comparison(enum thread_opcode op)
-{
-    return op >= THREAD_EQ && op <= THREAD_GE;
-}
-
 /* Returns whether the operation computes a condition from integers or conditions. */
 static bool is_condition(const struct thread_operation *op)
 {
     const bool joins = op->op == THREAD_AND || op->op == THREAD_OR || op->op == THREAD_NOT;
-    return is_comparison(op->op) ? dtype_is_int(op->types[0]) : joins && op->types[0] == DT_BOOL;
+    return thread_is_comparison(op->op) ? dtype_is_int(op->types[0])
+                                        : joins && op->types[0] == DT_BOOL;
 }
 
 static bool is_remainder(const struct thread_operation *op)
@@ -69,7 +65,9 @@ static void reduce_dividend(const struct deciding *g, struct thread_operation *o
         const struct facts a = thread_facts_of(facts, &sum->operands.data[0], t),
                            b = thread_facts_of(facts, &sum->operands.data[1], t),
                            all = facts_sum(&a, &b);
-        if (a.least < 0 || b.least < 0 || !facts_fit(&all, facts_type_of(t)))
+        bool exact;
+        facts_wrap(&all, facts_type_of(t), &exact);
+        if (a.least < 0 || b.least < 0 || !exact)
             return;
         if (facts_divisor(&b) % o[1].integer == 0)
             o[0] = sum->operands.data[0];
@@ -112,7 +110,10 @@ static void look(void *user, const struct thread_operation *at, const struct fac
         const struct facts f = thread_facts_of(facts, &op->operands.data[0], op->types[0]);
         const int64_t by = op->operands.data[1].integer;
         const bool power = (by & (by - 1)) == 0;
-        if (f.least >= 0 && f.greatest < by) {
+        const bool is_known = facts_known(&f, &known) && known >= 0;
+        if (is_known)
+            op->operands.data[0] = number(known % by);
+        if (is_known || (f.least >= 0 && f.greatest < by)) {
             op->op = THREAD_ADD;
             op->operands.data[1] = number(0);
         } else if (f.least >= 0 && power && op->types[0] == DT_I32) {
