@@ -44,7 +44,7 @@ static struct layouts *layouts_of_role(struct emit *m, int warps)
                           .warps = warps,
                           .threads = warps * WARP_LANES,
                           .facts = m->facts};
-    plan_make_role(l);
+    plan_make_role(l, m->layouts);
     return l;
 }
 

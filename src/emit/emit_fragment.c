@@ -7,20 +7,26 @@
 
 /* --- operations --- */
 
-/* Returns how many registers a fragment has in each group, if all operands have groups of this number, or one value for all
- * registers; else 1. */
+/* Returns how many registers the operands have in each group, if some have groups, all of these of one number; else 1. */
 static int32_t together(const struct fragment *args, int count)
 {
-    int32_t each = 0;
+    int32_t each = 1;
     for (int i = 0; i < count; i++) {
-        const int32_t own = args[i].groups                       ? args[i].each
-                            : emit_fragment_is_uniform(&args[i]) ? 0
-                                                                 : 1;
-        if (own && each && own != each)
+        if (args[i].groups && each > 1 && args[i].each != each)
             return 1;
-        each = own ? own : each;
+        each = args[i].groups ? args[i].each : each;
     }
-    return each ? each : 1;
+    return each;
+}
+
+/* Returns group g of an operand, or its only value. */
+static struct scalar group_of(struct emit *m, const struct fragment *f, int32_t g, int32_t each)
+{
+    if (!f->groups && emit_fragment_is_uniform(f))
+        return f->v[0];
+    for (int32_t r = g * each; !f->groups && f->dtype == DT_BOOL && r < (g + 1) * each; r++)
+        f->v[r].o = emit_predicate(m, f->v[r]);
+    return (struct scalar){emit_fragment_part(m, f, g * each, each), f->dtype};
 }
 
 /* Operates on whole groups: one operation of thread IR for each. */
@@ -34,8 +40,7 @@ static struct fragment operate_on_groups(struct emit *m, const struct expr *e,
     for (int32_t g = 0; g < out.count / each && !m->failed; g++) {
         struct scalar one[EMIT_MOST_ARGS] = {0};
         for (int i = 0; i < e->count; i++)
-            one[i] =
-                args[i].groups ? (struct scalar){args[i].groups[g], args[i].dtype} : args[i].v[0];
+            one[i] = group_of(m, &args[i], g, each);
         out.groups[g] = emit_of_elements(m, e, one).o;
     }
     return out;

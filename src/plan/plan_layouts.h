@@ -46,8 +46,9 @@ bool plan_make(struct layouts *l); /* false: reported */
 
 /* --- plan_layouts_role.c --- */
 
-/* Makes the plan of a role, whose warps are those of l. Its layouts follow from the types of tiles. */
-void plan_make_role(struct layouts *l);
+/* Makes the plan of a role, whose warps are those of l. Its layouts follow from the types of tiles. block: the plan of the block,
+ * whose shared tiles the role has, too; NULL: this is the block's */
+void plan_make_role(struct layouts *l, const struct layouts *block);
 /* Gives the layout of a role's register tile. Returns false if the tile has more than two axes of several elements. Each warp has
  * 16 rows. Four warps are a group, as wgmma needs them; a role whose warps are not a multiple of four is one group. Each group has
  * some blocks of the tile's rows, one after the other. Rows and columns are rounded up. */

@@ -120,11 +120,17 @@ static struct planned_shared *plan_box(struct layouts *l, const struct sym *s)
     return t;
 }
 
-void plan_make_role(struct layouts *l)
+void plan_make_role(struct layouts *l, const struct layouts *block)
 {
     l->of_role = true;
     l->plan = arena_new(l->arena, struct plan);
     l->plan->settled = true;
+    if (block) {
+        l->plan->tiles.data = block->plan->tiles.data;
+        l->plan->tiles.count = block->plan->tiles.count;
+        l->plan->shared_of = block->plan->shared_of;
+        return;
+    }
     for (const struct sym *s = l->kernel->symbols; s; s = s->next) {
         if (s->storage != ST_SHARED)
             continue;

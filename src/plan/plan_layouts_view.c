@@ -140,7 +140,11 @@ static const struct layout *choose_for_role(struct layouts *l, const struct type
     enum { LANES = 4, PAIR = 2 };
     const struct layout *wide =
         widest >= LANES * PAIR ? widened(l, natural, t->rank, LANES * PAIR) : NULL;
-    return wide && shuffle_cost(l, natural, wide, t) >= 0 ? wide : natural;
+    if (!wide)
+        return natural;
+    const struct conversion *c = plan_conversion(l, natural, wide, dtype_table[t->dtype].bits,
+                                                 target_has(l->target, TARGET_STMATRIX));
+    return c->possible && c->plan.kind == CONVERT_SHUFFLES ? wide : natural;
 }
 
 static const struct layout *choose_view(struct layouts *l, const struct expr *access,
