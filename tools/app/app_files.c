@@ -237,8 +237,7 @@ static void put_rule(const struct finding *f, void *user)
     const char *about = json_member_text(f->value, "about");
     if (is_left_out(f, r) || rule_of(r, f->kind) < r->rule_count)
         return;
-    r->rules = need_more_memory(r->rules, (size_t)(r->rule_count + 1) * sizeof *r->rules);
-    r->rules[r->rule_count++] = need_text("%s", f->kind);
+    ADD_TO(r->rules, r->rule_count, need_text("%s", f->kind));
     json_open(j, '{');
     json_put_text(j, "id", f->kind);
     put_text_object(j, "shortDescription", about ? about : f->kind);

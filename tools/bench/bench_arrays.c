@@ -96,8 +96,7 @@ static struct shared_array *take_shared(struct array_pool *x, struct gpu *g,
             return x->list[i];
     struct shared_array *made = need_memory(sizeof *made);
     *made = *like;
-    x->list = need_more_memory(x->list, (size_t)(x->count + 1) * sizeof(struct shared_array *));
-    x->list[x->count++] = made;
+    ADD_TO(x->list, x->count, made);
     bool ok = values_period(&made->period, shape, &like->fill) &&
               slab_open(&made->device, g, x->copies, tensor_bytes(shape), &made->period);
     return ok ? made : NULL;

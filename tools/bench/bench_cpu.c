@@ -52,8 +52,7 @@ static void add_works(struct bench *b, const struct shape *s, tw_dtype type, boo
         const struct bench_entry *e = &b->set.entries[i];
         if (e->is_product != products || !bench_set_has(&b->set, e, s, type))
             continue;
-        b->works = need_more_memory(b->works, (size_t)(b->work_count + 1) * sizeof *b->works);
-        b->works[b->work_count++] = (struct work){e, s, type};
+        ADD_TO(b->works, b->work_count, (struct work){e, s, type});
     }
 }
 
@@ -126,7 +125,7 @@ static struct beside *find_beside(struct bench *b, const struct bench_row *row)
     for (struct beside *x = b->besides; x < b->besides + b->beside_count; x++)
         if (same_size(&x->like, row))
             return x;
-    b->besides = need_more_memory(b->besides, (size_t)(b->beside_count + 1) * sizeof *b->besides);
+    NEED_ROOM(b->besides, b->beside_count);
     b->besides[b->beside_count] = (struct beside){.like = *row};
     return &b->besides[b->beside_count++];
 }
@@ -137,7 +136,7 @@ static void keep_beside(struct bench *b, const struct bench_row *row)
         return;
     struct beside *x = find_beside(b, row);
     for (int i = 0; i < PEERS; i++) {
-        x->ms[i] = need_more_memory(x->ms[i], (size_t)(x->count + 1) * sizeof(double));
+        NEED_ROOM(x->ms[i], x->count);
         x->ms[i][x->count] = row->peers[i].ms;
     }
     x->count++;

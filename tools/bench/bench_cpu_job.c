@@ -219,8 +219,7 @@ static struct cpu_job *same_product(struct cpu_job *jobs, struct cpu_job *j)
 
 static void add(struct cpu_rounds *x, struct cpu_contender *t)
 {
-    x->list = need_more_memory(x->list, (size_t)(x->count + 1) * sizeof *x->list);
-    x->list[x->count++] = t;
+    ADD_TO(x->list, x->count, t);
 }
 
 static void add_turns(struct cpu_rounds *x, struct cpu_job *jobs, struct cpu_job *j)

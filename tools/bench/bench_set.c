@@ -15,8 +15,7 @@ static void add_entry(struct bench_set *x, const struct bench_entry *like)
     tw_kernel *k = e.kernel;
     e.takes_sizes = takes_extent(k, "m") && takes_extent(k, "n") && takes_extent(k, "k");
     e.is_product = e.takes_sizes && find_product(k, &e.product);
-    x->entries = need_more_memory(x->entries, (size_t)(x->entry_count + 1) * sizeof *x->entries);
-    x->entries[x->entry_count++] = e;
+    ADD_TO(x->entries, x->entry_count, e);
     x->sized |= e.takes_sizes;
 }
 
@@ -152,8 +151,7 @@ static int check_settings(struct bench_set *x)
     int count = 0;
     for (const struct bench_entry *e = x->entries; e < x->entries + x->entry_count; e++)
         for (int i = 0; i < kernels_of(e); i++) {
-            known = need_more_memory(known, (size_t)(count + 1) * sizeof *known);
-            known[count++] = (struct known_kernel){e->program, kernel_of(e, i)};
+            ADD_TO(known, count, (struct known_kernel){e->program, kernel_of(e, i)});
         }
     int status = settings_known(known, count, o);
     free(known);

@@ -68,8 +68,7 @@ int build_find_targets(struct builder *b)
 
 static void add_known(struct known_kernel **list, int *count, const struct program *p, tw_kernel *k)
 {
-    *list = need_more_memory(*list, ((size_t)*count + 1) * sizeof **list);
-    (*list)[(*count)++] = (struct known_kernel){p, k};
+    ADD_TO(*list, *count, (struct known_kernel){p, k});
 }
 
 static void add_kernel_of(struct builder *b, const struct program *p, tw_kernel *k)

@@ -22,14 +22,12 @@ void points_free(struct points *p)
 
 static void add_value(struct point *p, const struct assignment *a)
 {
-    p->list = need_more_memory(p->list, ((size_t)p->count + 1) * sizeof *p->list);
-    p->list[p->count++] = *a;
+    ADD_TO(p->list, p->count, *a);
 }
 
 static void add_point(struct points *all, const struct point *p)
 {
-    all->list = need_more_memory(all->list, ((size_t)all->count + 1) * sizeof *all->list);
-    all->list[all->count++] = *p;
+    ADD_TO(all->list, all->count, *p);
 }
 
 /* --- one --set --- */

@@ -243,8 +243,7 @@ static int read_line(struct tuned *t, const char *line, int number)
     struct cursor c = {.at = line};
     if (peek(&c) == '\0' || peek(&c) == '#')
         return STATUS_OK;
-    t->list = need_more_memory(t->list, ((size_t)t->count + 1) * sizeof *t->list);
-    struct tuned_entry *e = &t->list[t->count++];
+    struct tuned_entry *e = ADD_NEW(t->list, t->count);
     *e = (struct tuned_entry){.line = number};
     read_object(&c, entry_member, e);
     if (!c.bad && peek(&c))

@@ -24,8 +24,7 @@ static struct check_output *output_named(struct check *c, const struct operand *
     for (int i = 0; i < c->output_count; i++)
         if (strcmp(c->outputs[i].name, o->param.name) == 0)
             return &c->outputs[i];
-    c->outputs = need_more_memory(c->outputs, (size_t)(c->output_count + 1) * sizeof *c->outputs);
-    struct check_output *x = &c->outputs[c->output_count++];
+    struct check_output *x = ADD_NEW(c->outputs, c->output_count);
     *x = (struct check_output){.name = o->param.name, .dtype = o->array.dtype};
     memcpy(&x->value, o->array.data, tw_dtype_size(x->dtype));
     return x;

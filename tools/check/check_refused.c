@@ -17,8 +17,7 @@ static struct check_default *default_at_hand(struct check *c)
     for (int i = 0; i < c->default_count; i++)
         if (c->defaults[i].types == types)
             return &c->defaults[i];
-    c->defaults =
-        need_more_memory(c->defaults, (size_t)(c->default_count + 1) * sizeof *c->defaults);
+    NEED_ROOM(c->defaults, c->default_count);
     c->defaults[c->default_count] = (struct check_default){.types = types};
     return &c->defaults[c->default_count++];
 }

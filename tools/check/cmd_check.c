@@ -258,9 +258,7 @@ static bool is_library(const char *text)
 static struct check_file *open_file(struct check *c, const char *word)
 {
     struct check_file *f = need_memory(sizeof *f);
-    c->files =
-        need_more_memory(c->files, (size_t)(c->file_count + 1) * sizeof(struct check_file *));
-    c->files[c->file_count++] = f;
+    ADD_TO(c->files, c->file_count, f);
     if (c->to_json)
         prepare_end(c, word);
     struct program_config config = {.threads = (int)c->threads,
@@ -295,8 +293,7 @@ static int add_known(struct known_kernel **known, int count, const struct check_
     for (int i = 0; f->opened == STATUS_OK && (k = tw_module_kernel_at(p->module, i)); i++) {
         if (p->kernel && strcmp(p->kernel, tw_kernel_name(k)) != 0)
             continue;
-        *known = need_more_memory(*known, (size_t)(count + 1) * sizeof **known);
-        (*known)[count++] = (struct known_kernel){p, k};
+        ADD_TO(*known, count, (struct known_kernel){p, k});
     }
     return count;
 }

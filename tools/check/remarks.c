@@ -11,8 +11,7 @@ void remarks_add(struct remarks *r, char *text, const char *where)
             free(text);
             return;
         }
-    r->list = need_more_memory(r->list, (size_t)(r->count + 1) * sizeof *r->list);
-    r->list[r->count++] = (struct remark){text, need_text("%s", where)};
+    ADD_TO(r->list, r->count, (struct remark){text, need_text("%s", where)});
 }
 
 char *remark_line(const struct remark *r)

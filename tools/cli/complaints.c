@@ -11,13 +11,13 @@ static void keep(struct complaints *c, tw_status status, const tw_message *m)
 {
     if (!c)
         c = &complaints_of_nobody;
-    c->list = need_more_memory(c->list, (size_t)(c->count + 1) * sizeof *c->list);
-    c->list[c->count++] = (struct complaint){.severity = m->severity,
-                                             .file = m->file ? need_text("%s", m->file) : NULL,
-                                             .line = m->line,
-                                             .column = m->column,
-                                             .text = need_text("%s", m->text),
-                                             .parts = message_parts_copy(m)};
+    ADD_TO(c->list, c->count,
+           (struct complaint){.severity = m->severity,
+                              .file = m->file ? need_text("%s", m->file) : NULL,
+                              .line = m->line,
+                              .column = m->column,
+                              .text = need_text("%s", m->text),
+                              .parts = message_parts_copy(m)});
     if (m->severity == TW_ERROR)
         c->status = status;
 }

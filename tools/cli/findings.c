@@ -41,8 +41,7 @@ static struct finding *find_same(struct findings *f, const char *kernel, const t
 
 static struct finding *add_finding(struct findings *f)
 {
-    f->list = need_more_memory(f->list, (size_t)(f->count + 1) * sizeof *f->list);
-    struct finding *x = &f->list[f->count++];
+    struct finding *x = ADD_NEW(f->list, f->count);
     *x = (struct finding){.seen = 1};
     return x;
 }
@@ -61,11 +60,11 @@ static struct finding *add_message(struct findings *f, const tw_message *m)
 
 static void add_note(struct finding *x, const tw_message *m)
 {
-    x->notes = need_more_memory(x->notes, (size_t)(x->note_count + 1) * sizeof *x->notes);
-    x->notes[x->note_count++] = (struct note){.file = copy_text(m->file),
-                                              .text = copy_text(m->text),
-                                              .line = m->line,
-                                              .column = m->column};
+    ADD_TO(x->notes, x->note_count,
+           (struct note){.file = copy_text(m->file),
+                         .text = copy_text(m->text),
+                         .line = m->line,
+                         .column = m->column});
 }
 
 void findings_take(struct findings *f, const tw_context *ctx, const char *kernel, const char *what,

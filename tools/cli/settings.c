@@ -156,10 +156,9 @@ static int say_unknown(const struct known_kernel *list, int count, const struct 
         return STATUS_USAGE;
     for (int i = 0; i < count; i++)
         for (int j = 0; (known = setting_at(list[i].kernel, option, j)); j++) {
-            names = need_more_memory(names, (n + 1) * sizeof *names);
-            names[n++] = known;
+            ADD_TO(names, n, known);
         }
-    names = need_more_memory(names, (n + 1) * sizeof *names);
+    NEED_ROOM(names, n);
     names[n] = NULL;
     char *hint = name_hint(name, names);
     const char *who = count == 1 ? tw_kernel_name(list[0].kernel) : NULL;

@@ -18,8 +18,7 @@ static int add_shape(struct shapes *x, const struct command *self, struct shape 
     for (int i = 0; i < 4; i++)
         if (extents[i] < 1 || extents[i] > EXTENT_MOST)
             return usage_error(NULL, self, "sizes go from 1 to %d", EXTENT_MOST);
-    x->list = need_more_memory(x->list, (size_t)(x->count + 1) * sizeof *x->list);
-    x->list[x->count++] = s;
+    ADD_TO(x->list, x->count, s);
     x->batched |= s.batch > 1;
     return STATUS_OK;
 }

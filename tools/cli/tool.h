@@ -70,6 +70,12 @@ void *need_memory(size_t size); /* zeroed */
  * are. Returns NULL if there is not enough memory. */
 void *array_memory(size_t size);
 void *need_more_memory(void *old, size_t size);
+/* Makes room for another element of a list. ADD_TO adds it; ADD_NEW adds one of any value and gives
+ * its address. */
+#define NEED_ROOM(list, count)                                                                     \
+    ((list) = need_more_memory(list, ((size_t)(count) + 1) * sizeof *(list)))
+#define ADD_TO(list, count, ...) (NEED_ROOM(list, count), (list)[(count)++] = (__VA_ARGS__))
+#define ADD_NEW(list, count) (NEED_ROOM(list, count), &(list)[(count)++])
 char *need_text(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* the caller frees */
 char *need_text_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));

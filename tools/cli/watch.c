@@ -77,8 +77,8 @@ static void take(struct watcher *w, const struct file_told *told, const char *pa
     }
     if (known || told->written)
         return;
-    w->files = need_more_memory(w->files, (size_t)(w->count + 1) * sizeof *w->files);
-    w->files[w->count++] = (struct watched){.path = need_text("%s", path), .state = told->state};
+    ADD_TO(w->files, w->count,
+           (struct watched){.path = need_text("%s", path), .state = told->state});
     add_folder_of(w, path);
     if (realpath(path, real)) /* a link's target may be saved in its own folder */
         add_folder_of(w, real);

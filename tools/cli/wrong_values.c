@@ -20,8 +20,7 @@ static struct untouched_array *add_untouched(struct untouched *u, const char *na
                                              const tw_array *now)
 {
     int64_t count = tensor_elements(now);
-    u->list = need_more_memory(u->list, (size_t)(u->count + 1) * sizeof *u->list);
-    struct untouched_array *x = &u->list[u->count++];
+    struct untouched_array *x = ADD_NEW(u->list, u->count);
     *x = (struct untouched_array){.name = need_text("%s", name),
                                   .count = count,
                                   .still = need_memory((size_t)count * sizeof *x->still)};
@@ -89,9 +88,7 @@ static struct wrong_view *view_at_hand(struct wrong_values *values, const tw_wro
     for (int i = values->count; i-- > 0;)
         if (strcmp(values->views[i].name, w->view) == 0)
             return &values->views[i];
-    values->views =
-        need_more_memory(values->views, (size_t)(values->count + 1) * sizeof *values->views);
-    struct wrong_view *v = &values->views[values->count++];
+    struct wrong_view *v = ADD_NEW(values->views, values->count);
     *v = (struct wrong_view){.name = need_text("%s", w->view), .rank = w->rank, .elements = 1};
     for (int i = 0; i < w->rank; i++)
         v->elements *= v->extent[i] = w->extent[i];

@@ -101,8 +101,7 @@ static void add_names(const char *at, char ***names, int *count)
             word_end = next;
         }
         if (*at == '=' && !depth && !valued && word) {
-            *names = need_more_memory(*names, (size_t)(*count + 1) * sizeof **names);
-            (*names)[(*count)++] = need_text("%.*s", (int)(word_end - word), word);
+            ADD_TO(*names, *count, need_text("%.*s", (int)(word_end - word), word));
         }
         valued = (valued || *at == '=') && (*at != ',' || depth);
     }

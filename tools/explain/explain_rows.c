@@ -26,15 +26,13 @@ static char **words_asked(struct explain *x, int *count)
     char **words = need_memory(sizeof *words);
     *count = 0;
     for (int i = 0; i < x->given->word_count; i++) {
-        words = need_more_memory(words, (size_t)(*count + 1) * sizeof *words);
-        words[(*count)++] = need_text("%s", x->given->words[i]);
+        ADD_TO(words, *count, need_text("%s", x->given->words[i]));
     }
     for (const struct option_use *u = NULL; (u = options_next(x->given, "compare", u));)
         for (const char *at = u->values[0]; *at;) {
             int length = (int)strcspn(at, ",");
             if (length) {
-                words = need_more_memory(words, (size_t)(*count + 1) * sizeof *words);
-                words[(*count)++] = need_text("%.*s", length, at);
+                ADD_TO(words, *count, need_text("%.*s", length, at));
             }
             at += length + (at[length] == ',');
         }
@@ -410,8 +408,7 @@ static int explain_row(struct explain *x, struct explain_row *r, bool others)
 
 static struct explain_row *add_row(struct explain *x)
 {
-    x->rows = need_more_memory(x->rows, (size_t)(x->row_count + 1) * sizeof *x->rows);
-    struct explain_row *r = &x->rows[x->row_count++];
+    struct explain_row *r = ADD_NEW(x->rows, x->row_count);
     memset(r, 0, sizeof *r);
     return r;
 }

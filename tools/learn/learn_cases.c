@@ -50,8 +50,7 @@ static char *drawn(const char *text, uint64_t *state)
 
 static const char *read_case(struct cases *c, const char *at, bool shown, uint64_t *state)
 {
-    c->list = need_more_memory(c->list, (size_t)(c->count + 1) * sizeof *c->list);
-    struct puzzle_case *x = &c->list[c->count++];
+    struct puzzle_case *x = ADD_NEW(c->list, c->count);
     *x = (struct puzzle_case){.shown = shown};
     while (*at) {
         char *word = next_word(&at), *equals = strchr(word, '=');
@@ -65,8 +64,7 @@ static const char *read_case(struct cases *c, const char *at, bool shown, uint64
             return "a random case has NAME=LOW..HIGH";
         }
         *equals = '\0';
-        x->list = need_more_memory(x->list, (size_t)(x->count + 1) * sizeof *x->list);
-        x->list[x->count++] = (struct binding){.name = word, .text = value};
+        ADD_TO(x->list, x->count, (struct binding){.name = word, .text = value});
     }
     return NULL;
 }
@@ -86,7 +84,7 @@ static const char *read_limit(struct cases *c, const char *at)
     bool at_least = strcmp(relation, ">=") == 0, at_most = strcmp(relation, "<=") == 0;
     free(relation);
     size_t formula = strcspn(at, "\"");
-    c->limits = need_more_memory(c->limits, (size_t)(c->limit_count + 1) * sizeof *c->limits);
+    NEED_ROOM(c->limits, c->limit_count);
     c->limits[c->limit_count++] =
         (struct counter_limit){.counter = counter,
                                .at_least = at_least,
@@ -141,16 +139,14 @@ static void add_defaults(struct cases *c)
         l.counter = need_text("%s", l.counter);
         l.formula = need_text("%s", l.formula);
         l.why = need_text("%s", l.why);
-        c->limits = need_more_memory(c->limits, (size_t)(c->limit_count + 1) * sizeof *c->limits);
-        c->limits[c->limit_count++] = l;
+        ADD_TO(c->limits, c->limit_count, l);
     }
 }
 
 /* pipeline "by hand here" */
 static const char *read_without(struct cases *c, const char *at)
 {
-    c->without = need_more_memory(c->without, (size_t)(c->without_count + 1) * sizeof *c->without);
-    struct forbidden *f = &c->without[c->without_count++];
+    struct forbidden *f = ADD_NEW(c->without, c->without_count);
     f->word = next_word(&at);
     f->why = quoted(at);
     return *f->word && *f->why ? NULL : "it is `without WORD`, and the message in quotes";
@@ -255,8 +251,7 @@ void case_bind(struct puzzle_case *c, const char *name, const char *text)
             c->list[i].text = value;
             return;
         }
-    c->list = need_more_memory(c->list, (size_t)(c->count + 1) * sizeof *c->list);
-    c->list[c->count++] = (struct binding){.name = need_text("%s", name), .text = value};
+    ADD_TO(c->list, c->count, (struct binding){.name = need_text("%s", name), .text = value});
 }
 
 bool cases_bind(const struct cases *c, const char *name)

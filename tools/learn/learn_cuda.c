@@ -233,8 +233,7 @@ static int find_program_for(struct answer *a, const struct case_at_hand *c,
         if (strcmp(a->programs[i].defines, defines) == 0)
             found = i;
     if (found < 0) {
-        a->programs =
-            need_more_memory(a->programs, (size_t)(a->program_count + 1) * sizeof *a->programs);
+        NEED_ROOM(a->programs, a->program_count);
         found = a->program_count++;
         a->programs[found] = (struct cuda_program){.defines = defines};
         defines = NULL;

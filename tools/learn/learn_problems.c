@@ -6,8 +6,7 @@
 
 static struct problem *add(struct problems *all, enum reason reason)
 {
-    all->list = need_more_memory(all->list, (size_t)(all->count + 1) * sizeof *all->list);
-    struct problem *p = &all->list[all->count++];
+    struct problem *p = ADD_NEW(all->list, all->count);
     *p = (struct problem){.reason = reason};
     return p;
 }

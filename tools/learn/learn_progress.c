@@ -30,8 +30,7 @@ struct step *learnt_step(struct learnt *l, const char *puzzle)
     for (int i = 0; i < l->count; i++)
         if (strcmp(l->list[i].puzzle, puzzle) == 0)
             return &l->list[i];
-    l->list = need_more_memory(l->list, (size_t)(l->count + 1) * sizeof *l->list);
-    struct step *s = &l->list[l->count++];
+    struct step *s = ADD_NEW(l->list, l->count);
     *s = (struct step){.puzzle = need_text("%s", puzzle)};
     return s;
 }

@@ -43,8 +43,7 @@ static void read_section(struct puzzle *p, const char *heading, const char *end)
     const char *body = heading + strcspn(heading, "\n");
     char *text = trimmed(body, end);
     if (strncmp(heading, "## Hint", 7) == 0) {
-        p->hints = need_more_memory(p->hints, (size_t)(p->hint_count + 1) * sizeof *p->hints);
-        p->hints[p->hint_count++] = text;
+        ADD_TO(p->hints, p->hint_count, text);
     } else if (strncmp(heading, "## Solution", 11) == 0 && !p->solution) {
         p->solution = text;
     } else {
@@ -74,8 +73,7 @@ static struct puzzle *puzzle_of(struct puzzles *all, const char *path)
     for (int i = 0; i < all->count; i++)
         if (strncmp(all->list[i].folder, path, length) == 0 && !all->list[i].folder[length])
             return &all->list[i];
-    all->list = need_more_memory(all->list, (size_t)(all->count + 1) * sizeof *all->list);
-    struct puzzle *p = &all->list[all->count++];
+    struct puzzle *p = ADD_NEW(all->list, all->count);
     *p = (struct puzzle){.folder = need_text("%.*s", (int)length, path)};
     char *end;
     p->number = (int)strtol(p->folder, &end, 10);

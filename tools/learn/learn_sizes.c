@@ -14,7 +14,7 @@ static void append_size(char **text, const char *name, const char *value)
 static void add_size(struct judged_case *to, enum size_kind kind, const char *name,
                      const char *value)
 {
-    to->sizes = need_more_memory(to->sizes, (size_t)(to->size_count + 1) * sizeof *to->sizes);
+    NEED_ROOM(to->sizes, to->size_count);
     to->sizes[to->size_count++] =
         (struct case_size){kind, need_text("%s", name), need_text("%s", value)};
 }

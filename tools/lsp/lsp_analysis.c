@@ -93,8 +93,7 @@ static void add_note(const struct analysis *a, struct lsp_finding *f, const tw_m
         append_text(&f->text, "\n%s", note->text);
         return;
     }
-    f->notes = need_more_memory(f->notes, (size_t)(f->note_count + 1) * sizeof *f->notes);
-    f->notes[f->note_count++] = (struct lsp_note){at, need_text("%s", note->text)};
+    ADD_TO(f->notes, f->note_count, (struct lsp_note){at, need_text("%s", note->text)});
 }
 
 static void add_fixes(const struct analysis *a, struct lsp_finding *f, const tw_message *m)
@@ -122,9 +121,7 @@ static int add_finding(struct analysis *a, int index, const tw_message *m)
 {
     struct lsp_results *r = &a->results;
     bool here = m->file && strcmp(m->file, a->path) == 0;
-    r->findings =
-        need_more_memory(r->findings, (size_t)(r->finding_count + 1) * sizeof *r->findings);
-    struct lsp_finding *f = &r->findings[r->finding_count++];
+    struct lsp_finding *f = ADD_NEW(r->findings, r->finding_count);
     /* a kernel that exceeds this device's limits may be right on another */
     bool lacks = a->for_device && (m->code == TW_CODE_TARGET || m->code == TW_CODE_PROGRAM);
     *f = (struct lsp_finding){.severity =
@@ -271,13 +268,13 @@ static void check_kernel(struct analysis *a, tw_kernel *k)
 static void add_late(struct analysis *a)
 {
     struct lsp_results *r = &a->results;
-    r->findings =
-        need_more_memory(r->findings, (size_t)(r->finding_count + 1) * sizeof *r->findings);
-    r->findings[r->finding_count++] = (struct lsp_finding){
-        .severity = TW_NOTE,
-        .code = TW_CODE_CANCELLED,
-        .text = need_text("not all checks ended within %g s: `tilewright check` has no limit",
-                          MOST_SECONDS)};
+    ADD_TO(
+        r->findings, r->finding_count,
+        (struct lsp_finding){
+            .severity = TW_NOTE,
+            .code = TW_CODE_CANCELLED,
+            .text = need_text("not all checks ended within %g s: `tilewright check` has no limit",
+                              MOST_SECONDS)});
 }
 
 static void analyse(struct analysis *a)

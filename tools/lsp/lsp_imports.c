@@ -45,9 +45,8 @@ static void add_imports(struct lsp *l, struct lsp_imports *list, const char *pat
         struct lsp_text text = text_of(l, found[i].path);
         if (!text.bytes)
             continue;
-        list->files =
-            need_more_memory(list->files, (size_t)(list->count + 1) * sizeof *list->files);
-        list->files[list->count++] = (struct lsp_imported){need_text("%s", found[i].path), text};
+        ADD_TO(list->files, list->count,
+               (struct lsp_imported){need_text("%s", found[i].path), text});
     }
 }
 

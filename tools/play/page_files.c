@@ -47,8 +47,7 @@ static bool add_file(struct page *p, const char *folder, const char *path)
         return false;
     }
     free(full);
-    p->files = need_more_memory(p->files, (size_t)(p->count + 1) * sizeof *p->files);
-    p->files[p->count++] = f;
+    ADD_TO(p->files, p->count, f);
     return true;
 }
 

@@ -269,8 +269,7 @@ static bool read_view(struct reading *r, const char *text, struct ptx_array *a)
 static struct ptx_array *add_array(struct reading *r, const char *path, const char *name)
 {
     struct ptx_arrays *all = r->arrays;
-    all->list = need_more_memory(all->list, (size_t)(all->count + 1) * sizeof *all->list);
-    struct ptx_array *a = &all->list[all->count++];
+    struct ptx_array *a = ADD_NEW(all->list, all->count);
     *a = (struct ptx_array){.path = need_text("%s", path),
                             .name = need_text("%s", name),
                             .named = r->argument->named,

@@ -55,7 +55,7 @@ static struct probe_stop *stop_of(struct run_stops *s, int group, int site)
     }
     if (found < s->count)
         return &s->list[found];
-    s->list = need_more_memory(s->list, ((size_t)s->count + 1) * sizeof *s->list);
+    NEED_ROOM(s->list, s->count);
     s->list[s->count] = (struct probe_stop){.group = group};
     return &s->list[s->count++];
 }
@@ -85,8 +85,7 @@ bool run_stops_take(struct run_stops *s, const tw_launch *l, struct probe_row ro
     struct probe_stop *stop = stop_of(s, group, row.site);
     if (!row.value)
         stop->visit = ++s->visits;
-    stop->rows = need_more_memory(stop->rows, ((size_t)stop->count + 1) * sizeof *stop->rows);
-    stop->rows[stop->count++] = row;
+    ADD_TO(stop->rows, stop->count, row);
     stop->complete = stop->count == group_size(l, group);
     if (!stop->complete)
         return false;

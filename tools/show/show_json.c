@@ -183,8 +183,7 @@ static void count_instruction(struct listing *p, const char *name)
             p->counts[i].times++;
             return;
         }
-    p->counts = need_more_memory(p->counts, (size_t)(p->count_count + 1) * sizeof *p->counts);
-    p->counts[p->count_count++] = (struct count){need_text("%.*s", (int)base, name), 1};
+    ADD_TO(p->counts, p->count_count, (struct count){need_text("%.*s", (int)base, name), 1});
 }
 
 static void read_directive(struct listing *p, const char *line)

@@ -56,10 +56,10 @@ static int take_line(struct table_file *f, const char *line, size_t length, int 
                  : is_header && strcmp(family, f->family) != 0 ? refuse_family(f, number, family)
                                                                : STATUS_OK;
     if (status == STATUS_OK && is_header) {
-        f->list = need_more_memory(f->list, (size_t)(f->count + 1) * sizeof *f->list);
-        f->list[f->count++] = (struct section){.text = line,
-                                               .is_replaced = strcmp(own_device, device) == 0 &&
-                                                              strcmp(own_types, types) == 0};
+        ADD_TO(f->list, f->count,
+               (struct section){.text = line,
+                                .is_replaced = strcmp(own_device, device) == 0 &&
+                                               strcmp(own_types, types) == 0});
     }
     if (status == STATUS_OK) {
         struct section *s = &f->list[f->count - 1];

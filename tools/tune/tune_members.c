@@ -12,7 +12,7 @@
 
 static void add_member(struct tuning *t, const struct program *p, tw_kernel *k)
 {
-    t->members = need_more_memory(t->members, (size_t)(t->member_count + 1) * sizeof *t->members);
+    NEED_ROOM(t->members, t->member_count);
     t->members[t->member_count++] =
         (struct member){.program = p, .kernel = k, .batched = takes_extent(k, "batch")};
 }

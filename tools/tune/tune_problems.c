@@ -116,7 +116,7 @@ static int facts_of(struct tuning *t, int member, int problem)
             free(text);
             return i;
         }
-    t->facts = need_more_memory(t->facts, (size_t)(t->facts_count + 1) * sizeof *t->facts);
+    NEED_ROOM(t->facts, t->facts_count);
     t->facts[t->facts_count] = (struct facts){
         .member = member, .problem = problem, .first_build = t->build_count, .text = text};
     t->build_count += t->members[member].count;

@@ -58,10 +58,9 @@ static int unknown_name(const struct space_maker *m, const char *name, size_t le
     tw_tune tune = tw_tune_init();
     for (int i = 0; i < t->member_count; i++)
         for (int j = 0; tw_kernel_tune(t->members[i].kernel, j, &tune) == TW_OK; j++) {
-            names = need_more_memory(names, (count + 1) * sizeof *names);
-            names[count++] = tune.name;
+            ADD_TO(names, count, tune.name);
         }
-    names = need_more_memory(names, (count + 1) * sizeof *names);
+    NEED_ROOM(names, count);
     names[count] = NULL;
     char *wrong = need_text("%.*s", (int)length, name);
     char *hint = name_hint(wrong, names);

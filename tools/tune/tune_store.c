@@ -73,7 +73,7 @@ static int open_filter(struct store_command *c)
     c->kernels[c->kernel_count++] = (struct known_kernel){&c->program, k};
     c->filter.kernel = is_family ? NULL : tw_kernel_name(k);
     for (int i = 1; is_family && (k = program_kernel_at(&c->program, i)); i++) {
-        c->kernels = need_more_memory(c->kernels, (size_t)(i + 1) * sizeof *c->kernels);
+        NEED_ROOM(c->kernels, i);
         c->kernels[c->kernel_count++] = (struct known_kernel){&c->program, k};
     }
     return settings_known(c->kernels, c->kernel_count, c->given);
@@ -111,8 +111,7 @@ static void filter_device(struct store_command *c)
 
 static void want(struct store_command *c, bool is_type, const struct assignment *a)
 {
-    c->wanted = need_more_memory(c->wanted, (size_t)(c->wanted_count + 1) * sizeof *c->wanted);
-    c->wanted[c->wanted_count++] = (struct wanted){is_type, *a};
+    ADD_TO(c->wanted, c->wanted_count, (struct wanted){is_type, *a});
 }
 
 /* Reads --set m=128 --type T=f16, or --type f16, which matches any type variable. */

@@ -32,8 +32,7 @@ static void add_shape(struct shapes *x, const struct shape *s)
         if (y->m == s->m && y->n == s->n && y->k == s->k && y->batch == s->batch)
             return;
     }
-    x->list = need_more_memory(x->list, (size_t)(x->count + 1) * sizeof *x->list);
-    x->list[x->count++] = *s;
+    ADD_TO(x->list, x->count, *s);
 }
 
 static bool is_own_device(const struct tuning *t, const tw_tuned *row)

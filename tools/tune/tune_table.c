@@ -57,7 +57,7 @@ void table_choose(struct tuning *t)
 {
     struct table *x = &t->table;
     size_t most = (size_t)(x->most > t->candidate_count ? x->most : t->candidate_count);
-    x->chosen = need_more_memory(x->chosen, (most + 1) * sizeof *x->chosen);
+    NEED_ROOM(x->chosen, most);
     x->count = 0;
     if (t->known && !options_has(t->given, "variants")) {
         keep_known(t);
