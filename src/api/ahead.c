@@ -69,11 +69,7 @@ void tw_build_free(tw_build *b)
 {
     if (!b)
         return;
-    for (tw_build **at = &b->ctx->builds; *at; at = &(*at)->next)
-        if (*at == b) {
-            *at = b->next;
-            break;
-        }
+    UNLINK(tw_build, b->ctx->builds, b);
     build_destroy(b);
 }
 

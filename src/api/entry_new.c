@@ -158,10 +158,6 @@ void tw_entry_free(tw_entry *e)
 {
     if (!e)
         return;
-    for (tw_entry **at = &e->owner->entries; *at; at = &(*at)->next)
-        if (*at == e) {
-            *at = e->next;
-            break;
-        }
+    UNLINK(tw_entry, e->owner->entries, e);
     entry_destroy(e);
 }

@@ -241,11 +241,7 @@ void tw_family_free(tw_family *f)
 {
     if (!f)
         return;
-    for (tw_family **at = &f->ctx->families; *at; at = &(*at)->next)
-        if (*at == f) {
-            *at = f->next;
-            break;
-        }
+    UNLINK(tw_family, f->ctx->families, f);
     family_destroy(f);
 }
 

@@ -80,11 +80,7 @@ void tw_launch_free(tw_launch *l)
 {
     if (!l)
         return;
-    for (tw_launch **at = &l->ctx->launches; *at; at = &(*at)->next)
-        if (*at == l) {
-            *at = l->next;
-            break;
-        }
+    UNLINK(tw_launch, l->ctx->launches, l);
     tw_module *m = l->kernel->module;
     launch_settle(l);
     launch_destroy(l);
@@ -181,14 +177,23 @@ static tw_status set_value(void *user)
     return TW_OK;
 }
 
-tw_status tw_launch_set(tw_launch *l, const char *param, tw_value value)
+/* Runs the call if it names something; refusal: the message if it does not. */
+static tw_status set_named(tw_launch *l, tw_status (*set)(void *user), const char *refusal,
+                           const struct set_call *call)
 {
     if (!l)
         return TW_BAD_ARGUMENT;
-    if (!param)
-        return context_refuse(l->ctx, "tw_launch_set: `param` is NULL");
-    return context_call(l->ctx, set_value,
-                        &(struct set_call){.launch = l, .name = param, .value = value});
+    if (!call->name)
+        return context_refuse(l->ctx, refusal);
+    struct set_call of_launch = *call;
+    of_launch.launch = l;
+    return context_call(l->ctx, set, &of_launch);
+}
+
+tw_status tw_launch_set(tw_launch *l, const char *param, tw_value value)
+{
+    return set_named(l, set_value, "tw_launch_set: `param` is NULL",
+                     &(struct set_call){.name = param, .value = value});
 }
 
 static tw_status set_tune(void *user)
@@ -211,12 +216,8 @@ static tw_status set_tune(void *user)
 
 tw_status tw_launch_tune(tw_launch *l, const char *name, tw_value value)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!name)
-        return context_refuse(l->ctx, "tw_launch_tune: `name` is NULL");
-    return context_call(l->ctx, set_tune,
-                        &(struct set_call){.launch = l, .name = name, .value = value});
+    return set_named(l, set_tune, "tw_launch_tune: `name` is NULL",
+                     &(struct set_call){.name = name, .value = value});
 }
 
 static tw_status set_type(void *user)
@@ -249,12 +250,8 @@ static tw_status set_type(void *user)
 
 tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!name)
-        return context_refuse(l->ctx, "tw_launch_type: `name` is NULL");
-    return context_call(l->ctx, set_type,
-                        &(struct set_call){.launch = l, .name = name, .type = type});
+    return set_named(l, set_type, "tw_launch_type: `name` is NULL",
+                     &(struct set_call){.name = name, .type = type});
 }
 
 /* --- arrays --- */

@@ -12,20 +12,11 @@ static void module_destroy(tw_module *m)
     context_object_free(ctx, m, sizeof *m);
 }
 
-static void unlink_module(tw_module *m)
-{
-    for (tw_module **at = &m->ctx->modules; *at; at = &(*at)->next)
-        if (*at == m) {
-            *at = m->next;
-            return;
-        }
-}
-
 void tw_module_free(tw_module *m)
 {
     if (!m || m->released)
         return;
-    unlink_module(m);
+    UNLINK(tw_module, m->ctx->modules, m);
     m->released = true;
     if (m->launches == 0)
         module_destroy(m);

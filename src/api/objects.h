@@ -55,6 +55,16 @@
  * measures it. */
 enum { STACK_BYTES = 512 << 20 };
 
+/* Removes an object from a list. */
+#define UNLINK(type, first, object)                                                                \
+    do {                                                                                           \
+        type **at = &(first);                                                                      \
+        while (*at && *at != (object))                                                             \
+            at = &(*at)->next;                                                                     \
+        if (*at)                                                                                   \
+            *at = (object)->next;                                                                  \
+    } while (0)
+
 enum { VARIANTS_KEPT = 64 }; /* of one kernel; the least recently used is dropped first */
 
 struct tw_context {

@@ -161,11 +161,7 @@ void tw_ptx_free(tw_ptx *p)
 {
     if (!p)
         return;
-    for (tw_ptx **at = &p->ctx->programs; *at; at = &(*at)->next)
-        if (*at == p) {
-            *at = p->next;
-            break;
-        }
+    UNLINK(tw_ptx, p->ctx->programs, p);
     destroy(p);
 }
 

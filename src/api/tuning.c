@@ -320,11 +320,7 @@ void tw_expected_free(tw_expected *e)
 {
     if (!e)
         return;
-    for (tw_expected **at = &e->ctx->expected; *at; at = &(*at)->next)
-        if (*at == e) {
-            *at = e->next;
-            break;
-        }
+    UNLINK(tw_expected, e->ctx->expected, e);
     arena_free(&e->arena);
     context_object_free(e->ctx, e, sizeof *e);
 }

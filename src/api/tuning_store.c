@@ -166,11 +166,7 @@ void tw_store_close(tw_store *s)
 {
     if (!s)
         return;
-    for (tw_store **at = &s->ctx->stores; *at; at = &(*at)->next)
-        if (*at == s) {
-            *at = s->next;
-            break;
-        }
+    UNLINK(tw_store, s->ctx->stores, s);
     store_destroy(s);
 }
 

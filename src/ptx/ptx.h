@@ -479,6 +479,8 @@ struct ptx_module *ptx_parse_most(struct arena *arena, const struct source *sour
 bool ptx_refuse(struct ptx_module *m, const struct diag *diag);
 /* Returns true if the place belongs to a variable whose type is not supported. */
 bool ptx_is_opaque(const struct ptx_module *m, struct loc where);
+/* Returns the name of the file with that number in .loc lines; NULL: there is none. */
+const char *ptx_file_name(const struct ptx_module *m, uint32_t number);
 /* Returns true if the place is in the function's text. */
 bool ptx_is_within(const struct ptx_function *f, struct loc where);
 

@@ -52,14 +52,18 @@ static bool is_system(const char *name)
     return installed || strncmp(name, "/opt/", 5) == 0 || has_version(name);
 }
 
+const char *ptx_file_name(const struct ptx_module *m, uint32_t number)
+{
+    for (size_t i = 0; m && i < m->items.count; i++)
+        if (m->items.data[i].kind == PTX_ITEM_FILE && m->items.data[i].file->number == number)
+            return m->items.data[i].file->name;
+    return NULL;
+}
+
 static bool is_of_system(const struct ptx_module *m, uint32_t file)
 {
-    for (size_t i = 0; i < m->items.count; i++) {
-        const struct ptx_item *item = &m->items.data[i];
-        if (item->kind == PTX_ITEM_FILE && item->file->number == file)
-            return is_system(item->file->name);
-    }
-    return false;
+    const char *name = ptx_file_name(m, file);
+    return name && is_system(name);
 }
 
 static const struct ptx_line *line_of_program(struct ptx_module *m, const struct ptx_line *line)

@@ -461,21 +461,13 @@ void sim_counters_kinds(const struct sim_counters *c, int64_t kinds[SIM_KIND_COU
         kinds[sim_kind_of(c->entries[i].ins)] += c->entries[i].counts.warp_instructions;
 }
 
-static const char *file_name(const struct ptx_module *module, uint32_t number)
-{
-    for (size_t i = 0; module && i < module->items.count; i++)
-        if (module->items.data[i].kind == PTX_ITEM_FILE &&
-            module->items.data[i].file->number == number)
-            return module->items.data[i].file->name;
-    return "?";
-}
-
 uint32_t sim_counted_line(const struct sim_counted *e, const struct ptx_module *module,
                           const char **file)
 {
     int line = 0, column = 0;
     if (e->ins->line) {
-        *file = file_name(module, e->ins->line->file);
+        const char *name = ptx_file_name(module, e->ins->line->file);
+        *file = name ? name : "?";
         return e->ins->line->line;
     }
     if (e->where.source)

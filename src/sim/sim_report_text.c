@@ -9,13 +9,8 @@
 
 static const char *file_name(const struct sim_report *r, uint32_t number)
 {
-    if (r->module)
-        for (size_t i = 0; i < r->module->items.count; i++) {
-            const struct ptx_item *item = &r->module->items.data[i];
-            if (item->kind == PTX_ITEM_FILE && item->file->number == number)
-                return item->file->name;
-        }
-    return arena_printf(r->arena, "file%u", (unsigned)number);
+    const char *name = ptx_file_name(r->module, number);
+    return name ? name : arena_printf(r->arena, "file%u", (unsigned)number);
 }
 
 struct shown_place {

@@ -16,13 +16,7 @@ void sim_over(struct sim *sim, enum sim_end end, const char *why)
 static void describe_line(struct text *out, const struct sim *sim, const struct sim_op *op)
 {
     const struct ptx_line *line = op->ins ? op->ins->line : NULL;
-    const char *name = NULL;
-    if (line)
-        for (size_t i = 0; i < sim->module->items.count; i++) {
-            const struct ptx_item *item = &sim->module->items.data[i];
-            if (item->kind == PTX_ITEM_FILE && item->file->number == line->file)
-                name = item->file->name;
-        }
+    const char *name = line ? ptx_file_name(sim->module, line->file) : NULL;
     if (name) {
         text_printf(out, "%s:%u:%u, ", text_shown(out->arena, name, SHOWN_LINE), line->line,
                     line->column);

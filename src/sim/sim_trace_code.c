@@ -7,21 +7,12 @@ enum { MOST_SITES = UINT16_MAX };
 
 /* --- the source --- */
 
-static const char *file_name(const struct sim_trace *t, uint32_t number)
-{
-    const struct ptx_module *m = t->settings.module;
-    for (size_t i = 0; m && i < m->items.count; i++)
-        if (m->items.data[i].kind == PTX_ITEM_FILE && m->items.data[i].file->number == number)
-            return m->items.data[i].file->name;
-    return NULL;
-}
-
 const char *sim_trace_place(const struct sim_trace *t, const struct ptx_instruction *ins,
                             uint32_t *line, uint32_t *column)
 {
     *line = ins->line ? ins->line->line : 0;
     *column = ins->line ? ins->line->column : 0;
-    return ins->line ? file_name(t, ins->line->file) : NULL;
+    return ins->line ? ptx_file_name(t->settings.module, ins->line->file) : NULL;
 }
 
 int sim_trace_ptx_line(const struct sim_trace *t, struct loc where)

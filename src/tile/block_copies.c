@@ -40,14 +40,6 @@ static void forget_assigned(void *user, struct stmt *s)
         block_set_scalar(v, false, (struct literal){0});
 }
 
-static void assign(const struct copies *w, struct sym *s, const struct expr *value)
-{
-    struct literal v = {0};
-    bool known =
-        value && !value->type.varying && block_evaluate(w->values, value, s->type.dtype, &v);
-    block_set_scalar(s, known, v);
-}
-
 /* Tells a copy, if its view's side is known. */
 static void copy(struct copies *w, const struct stmt *s)
 {
@@ -116,11 +108,11 @@ static void follow_one(struct copies *w, struct stmt *s)
     switch (s->kind) {
     case STMT_DECL:
         if (block_scalar(s->sym))
-            assign(w, s->sym, s->value);
+            block_assign(w->values, s->sym, s->value);
         break;
     case STMT_ASSIGN:
         if (s->target->op == OP_REF && block_scalar(s->target->sym))
-            assign(w, s->target->sym, s->value);
+            block_assign(w->values, s->target->sym, s->value);
         break;
     case STMT_ASYNC_COPY: copy(w, s); break;
     case STMT_IF: follow_branch(w, s); break;

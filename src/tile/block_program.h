@@ -31,6 +31,15 @@ static inline bool block_evaluate(const struct scalar_env *values, const struct 
     return true;
 }
 
+/* Assigns a value to a scalar; NULL: the value is not known. */
+static inline void block_assign(const struct scalar_env *values, struct sym *s,
+                                const struct expr *value)
+{
+    struct literal v = {0};
+    bool known = value && !value->type.varying && block_evaluate(values, value, s->type.dtype, &v);
+    block_set_scalar(s, known, v);
+}
+
 /* Prepares a walk through the block at a place of the grid: scalars that an earlier walk has made
  * constants are variables again. block_work.c */
 void block_program_start(struct block_program *p, const int64_t grid[3], const int64_t at[3]);

@@ -81,16 +81,6 @@ struct block_program *block_program_new(struct arena *a, struct kernel *k)
     return p;
 }
 
-/* --- scalars --- */
-
-static void assign(const struct walk *w, struct sym *s, const struct expr *value)
-{
-    struct literal v = {0};
-    bool known =
-        value && !value->type.varying && block_evaluate(w->values, value, s->type.dtype, &v);
-    block_set_scalar(s, known, v);
-}
-
 /* --- what statements do --- */
 
 static double threads_of(const struct walk *w, const struct expr *e)
@@ -222,13 +212,13 @@ static void follow_one(struct walk *w, struct stmt *s)
     case STMT_DECL:
         add_reads(w, s->value);
         if (block_scalar(s->sym))
-            assign(w, s->sym, s->value);
+            block_assign(w->values, s->sym, s->value);
         break;
     case STMT_ASSIGN:
         add_reads(w, s->value);
         w->sum->by_warpgroups = w->sum->by_warpgroups || s->in_background;
         if (s->target->op == OP_REF && block_scalar(s->target->sym))
-            assign(w, s->target->sym, w->undecided ? NULL : s->value);
+            block_assign(w->values, s->target->sym, w->undecided ? NULL : s->value);
         else
             add_target(w, s->target);
         break;

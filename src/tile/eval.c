@@ -476,19 +476,8 @@ static bool eval_lookup(const struct expr *e, const struct scalar_env *env, stru
     return true;
 }
 
-static bool eval_operation(const struct expr *e, const struct scalar_env *env, struct literal *out)
+bool eval_apply(const struct expr *e, struct literal *args, struct literal *out)
 {
-    struct literal args[MOST_OPERANDS];
-    if (e->op == OP_LOOKUP)
-        return eval_lookup(e, env, out);
-    if (e->count < 1 || e->count > MOST_OPERANDS)
-        return false;
-    int product = expr_contracted(e);
-    if (product >= 0)
-        return eval_contracted(e, product, env, out);
-    for (int i = 0; i < e->count; i++)
-        if (!eval_scalar(e->args[i], env, &args[i]))
-            return false;
     enum dtype first = e->args[0]->type.dtype, t = operand_type(e);
     if (e->op == OP_CAST) {
         *out = eval_cast(e->type.dtype, first, &args[0]);
@@ -506,6 +495,22 @@ static bool eval_operation(const struct expr *e, const struct scalar_env *env, s
         for (int i = 0; i < (shift ? 1 : e->count); i++)
             args[i] = eval_cast(t, e->args[i]->type.dtype, &args[i]);
     return eval_op(e->op, t, args, e->count, out);
+}
+
+static bool eval_operation(const struct expr *e, const struct scalar_env *env, struct literal *out)
+{
+    struct literal args[MOST_OPERANDS];
+    if (e->op == OP_LOOKUP)
+        return eval_lookup(e, env, out);
+    if (e->count < 1 || e->count > MOST_OPERANDS)
+        return false;
+    int product = expr_contracted(e);
+    if (product >= 0)
+        return eval_contracted(e, product, env, out);
+    for (int i = 0; i < e->count; i++)
+        if (!eval_scalar(e->args[i], env, &args[i]))
+            return false;
+    return eval_apply(e, args, out);
 }
 
 bool eval_scalar(const struct expr *e, const struct scalar_env *env, struct literal *out)

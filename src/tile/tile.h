@@ -448,6 +448,8 @@ bool eval_int(const struct expr *e, const struct scalar_env *env, int64_t *out);
  * cannot be folded. t is the joined type of the operands; for CAST, BITS, SELECT and WHERE it is
  * the type of the result. CAST takes integers as i64: see eval_cast. */
 bool eval_op(enum op op, enum dtype t, const struct literal *args, int count, struct literal *out);
+/* Applies the op of e to constants for its operands, as eval_scalar does; *args changes. */
+bool eval_apply(const struct expr *e, struct literal *args, struct literal *out);
 /* Returns `(to) x` for a constant x of type from. */
 struct literal eval_cast(enum dtype to, enum dtype from, const struct literal *x);
 

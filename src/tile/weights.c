@@ -51,27 +51,10 @@ static bool evaluate_operation(const struct expr *e, const struct place *p, stru
     for (int i = 0; i < e->count; i++)
         if (!evaluate(e->args[i], p, &x[i]))
             return false;
-    const enum dtype first = e->args[0]->type.dtype, to = e->type.dtype;
-    if (e->op == OP_CAST) {
-        *out = eval_cast(to, first, &x[0]);
-        return true;
-    }
-    if (e->op == OP_WHERE) {
-        int chosen = x[0].i ? 1 : 2;
-        *out = eval_cast(to, e->args[chosen]->type.dtype, &x[chosen]);
-        return true;
-    }
     const enum op_class class = op_table[e->op].class;
-    const bool shift = e->op == OP_SHL || e->op == OP_SHR;
-    if (class != CLASS_ARITH && class != CLASS_BITWISE && class != CLASS_COMPARE)
-        return false;
-    const enum dtype t = class == CLASS_COMPARE && e->count == 2
-                             ? dtype_join(first, e->args[1]->type.dtype)
-                         : class == CLASS_COMPARE ? first
-                                                  : to;
-    for (int i = 0; i < (shift ? 1 : e->count); i++)
-        x[i] = eval_cast(t, e->args[i]->type.dtype, &x[i]);
-    return eval_op(e->op, t, x, e->count, out);
+    return (e->op == OP_CAST || e->op == OP_WHERE || class == CLASS_ARITH ||
+            class == CLASS_BITWISE || class == CLASS_COMPARE) &&
+           eval_apply(e, x, out);
 }
 
 /* Returns whether e is the tile of codes, or a copy of it. */
