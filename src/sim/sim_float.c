@@ -60,43 +60,29 @@ static bool rounded_up_to_normal(uint32_t a, uint32_t b, uint32_t c)
                       sim_exact_of(SIM_AS_F32, c), SIM_RN);
     return sim_exact_tiny(sum, SIM_AS_F32);
 }
-SIM_HANDLER(mul_f32_ftz)
-{
-    uint32_t *d = sim_lanes(w, op, 0), edge = 0, results[SIM_LANES];
-    SIM_OPERAND(uint32_t, pa, 1)
-    SIM_OPERAND(uint32_t, pb, 2)
-    for (int i = 0; i < SIM_LANES; i++) {
-        results[i] = FLUSH(mul_f32(FLUSH(pa[i]), FLUSH(pb[i])));
-        edge |= (results[i] & ~MINUS) == 0x00800000u;
+#define FLUSHED_PRODUCT(name, operand_c, x, c)                                                     \
+    SIM_HANDLER(name)                                                                              \
+    {                                                                                              \
+        uint32_t *d = sim_lanes(w, op, 0), edge = 0, results[SIM_LANES];                           \
+        SIM_OPERAND(uint32_t, pa, 1)                                                               \
+        SIM_OPERAND(uint32_t, pb, 2)                                                               \
+        operand_c for (int i = 0; i < SIM_LANES; i++)                                              \
+        {                                                                                          \
+            results[i] = FLUSH(x);                                                                 \
+            edge |= (results[i] & ~MINUS) == 0x00800000u;                                          \
+        }                                                                                          \
+        if (edge)                                                                                  \
+            for (int i = 0; i < SIM_LANES; i++)                                                    \
+                if ((results[i] & ~MINUS) == 0x00800000u &&                                        \
+                    rounded_up_to_normal(FLUSH(pa[i]), FLUSH(pb[i]), c))                           \
+                    results[i] &= MINUS;                                                           \
+        for (int i = 0; i < SIM_LANES; i++)                                                        \
+            d[i] = mask & sim_bit[i] ? results[i] : d[i];                                          \
+        return true;                                                                               \
     }
-    if (edge)
-        for (int i = 0; i < SIM_LANES; i++)
-            if ((results[i] & ~MINUS) == 0x00800000u &&
-                rounded_up_to_normal(FLUSH(pa[i]), FLUSH(pb[i]), 0))
-                results[i] &= MINUS;
-    for (int i = 0; i < SIM_LANES; i++)
-        d[i] = mask & sim_bit[i] ? results[i] : d[i];
-    return true;
-}
-SIM_HANDLER(fma_f32_ftz)
-{
-    uint32_t *d = sim_lanes(w, op, 0), edge = 0, results[SIM_LANES];
-    SIM_OPERAND(uint32_t, pa, 1)
-    SIM_OPERAND(uint32_t, pb, 2)
-    SIM_OPERAND(uint32_t, pc, 3)
-    for (int i = 0; i < SIM_LANES; i++) {
-        results[i] = FLUSH(fma_f32(FLUSH(pa[i]), FLUSH(pb[i]), FLUSH(pc[i])));
-        edge |= (results[i] & ~MINUS) == 0x00800000u;
-    }
-    if (edge)
-        for (int i = 0; i < SIM_LANES; i++)
-            if ((results[i] & ~MINUS) == 0x00800000u &&
-                rounded_up_to_normal(FLUSH(pa[i]), FLUSH(pb[i]), FLUSH(pc[i])))
-                results[i] &= MINUS;
-    for (int i = 0; i < SIM_LANES; i++)
-        d[i] = mask & sim_bit[i] ? results[i] : d[i];
-    return true;
-}
+FLUSHED_PRODUCT(mul_f32_ftz, , mul_f32(FLUSH(pa[i]), FLUSH(pb[i])), 0)
+FLUSHED_PRODUCT(fma_f32_ftz, SIM_OPERAND(uint32_t, pc, 3),
+                fma_f32(FLUSH(pa[i]), FLUSH(pb[i]), FLUSH(pc[i])), FLUSH(pc[i]))
 
 /* Two values in a register of 64 bits. */
 SIM_BINARY_LOOP(add_f32x2_rn, 2 * SIM_LANES, uint32_t, uint32_t, uint32_t, add_f32(a, b))

@@ -19,12 +19,6 @@ struct finding {
     const char *level; /* "error", "warning", "note" */
 };
 
-static bool flag(const struct json_value *v, const char *key)
-{
-    const struct json_value *m = json_member(v, key);
-    return m && m->kind == JSON_BOOL && m->boolean;
-}
-
 /* Reads a line. Returns false if it is not a finding. */
 static bool read_finding(const struct json_value *v, struct finding *f)
 {
@@ -32,7 +26,9 @@ static bool read_finding(const struct json_value *v, struct finding *f)
     f->kind = json_member_text(v, "kind");
     f->message = json_member_text(v, "message");
     f->text = json_member_text(v, "text");
-    f->level = flag(v, "fails") ? "error" : flag(v, "warns") ? "warning" : "note";
+    f->level = json_member_is_true(v, "fails")   ? "error"
+               : json_member_is_true(v, "warns") ? "warning"
+                                                 : "note";
     return f->kind && f->message && f->text;
 }
 

@@ -27,12 +27,6 @@ static bool next_line(const char **at, struct line *l)
     return true;
 }
 
-static bool flag(const struct json_value *v, const char *key)
-{
-    const struct json_value *m = json_member(v, key);
-    return m && m->kind == JSON_BOOL && m->boolean;
-}
-
 /* The columns of `run -- PROGRAM`, by their names in JSON. */
 static const char *const columns[][2] = {{"launches", "launches"},
                                          {"warp_instructions", "instructions"},
@@ -95,7 +89,8 @@ static bool count_line(const struct app_report *r, const struct line *l, struct 
             print_counters(l->value);
         return r->to_json;
     }
-    bool fails = flag(l->value, "fails"), warns = flag(l->value, "warns");
+    bool fails = json_member_is_true(l->value, "fails"),
+         warns = json_member_is_true(l->value, "warns");
     t->found += fails || (r->strict && warns);
     t->notes += !fails && !warns;
     return fails || warns || r->verbose || r->to_json;

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { SIZE = 256, SIZE_LEAST = 32, SIZE_MOST = 2048, REPEAT = 5 };
 
@@ -42,13 +41,6 @@ struct simulated {
     struct progress progress;
     struct speed speed[WATCHES];
 };
-
-static double processor_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int complain_of(const struct simulated *b, tw_status s)
 {

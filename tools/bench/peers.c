@@ -70,13 +70,19 @@ static bool openblas_open(struct peer *p)
     return peer_symbol(p, "cblas_sgemm") != NULL;
 }
 
+/* Calls a function of one int. false: the library has none of that name. */
+static bool call_with(struct peer *p, const char *name, int value)
+{
+    void (*call)(int);
+    *(void **)&call = peer_symbol(p, name);
+    if (call)
+        call(value);
+    return call != NULL;
+}
+
 static bool openblas_set_threads(struct peer *p, int threads)
 {
-    void (*set)(int);
-    *(void **)&set = peer_symbol(p, "openblas_set_num_threads");
-    if (set)
-        set(threads);
-    return set != NULL;
+    return call_with(p, "openblas_set_num_threads", threads);
 }
 
 /* --- BLIS --- */
@@ -114,11 +120,7 @@ static bool blis_set_threads(struct peer *p, int threads)
  * dependencies. */
 static bool onednn_set_threads(struct peer *p, int threads)
 {
-    void (*set)(int);
-    *(void **)&set = peer_symbol(p, "omp_set_num_threads");
-    if (set)
-        set(threads);
-    return set != NULL;
+    return call_with(p, "omp_set_num_threads", threads);
 }
 
 /* --- the list --- */

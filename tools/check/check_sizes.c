@@ -226,16 +226,7 @@ static void find_past(struct check *c, int shape)
 /* Describes a run: "m = 3, k = 7, BM = 64". */
 static char *describe_run(struct check *c)
 {
-    char *text = need_text("%s", ""), *tuned = space_text(&c->space);
-    tw_param p = tw_param_init();
-    tw_value v;
-    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
-        char value[32];
-        if (p.is_pointer || tw_launch_value(c->launch, p.name, &v) != TW_OK)
-            continue;
-        format_scalar(value, sizeof value, v, p.dtype);
-        append_text(&text, "%s%s = %s", *text ? ", " : "", p.name, value);
-    }
+    char *text = scalars_text(c->launch, c->kernel), *tuned = space_text(&c->space);
     if (*tuned)
         append_text(&text, "%s%s", *text ? ", " : "", tuned);
     free(tuned);

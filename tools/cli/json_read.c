@@ -40,7 +40,7 @@ static bool accept_word(struct reader *r, const char *word)
 
 /* --- strings --- */
 
-static int hex_digit(char c)
+int hex_digit(char c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
            : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -278,6 +278,12 @@ const char *json_member_text(const struct json_value *v, const char *key)
 {
     const struct json_value *m = json_member(v, key);
     return m && m->kind == JSON_STRING ? m->text : NULL;
+}
+
+bool json_member_is_true(const struct json_value *v, const char *key)
+{
+    const struct json_value *m = json_member(v, key);
+    return m && m->kind == JSON_BOOL && m->boolean;
 }
 
 bool json_member_count(const struct json_value *v, const char *key, int *out)

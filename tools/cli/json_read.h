@@ -24,10 +24,12 @@ struct json_value {
 struct json_value *json_read(const char *text, size_t length);
 void json_free(struct json_value *v); /* NULL is fine */
 
+int hex_digit(char c); /* -1: it is none */
 /* Returns the member of that name, or NULL if there is none, or if `v` is NULL or not an object. */
 const struct json_value *json_member(const struct json_value *v, const char *key);
 /* Returns the text of a member that is a string, else NULL. */
 const char *json_member_text(const struct json_value *v, const char *key);
+bool json_member_is_true(const struct json_value *v, const char *key);
 /* Reads a member that is an integer from 0 to 2^31-1. Returns false if there is no such member. */
 bool json_member_count(const struct json_value *v, const char *key, int *out);
 

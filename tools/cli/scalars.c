@@ -78,6 +78,20 @@ char *missing_scalars(tw_launch *l, tw_kernel *k)
     return text;
 }
 
+char *scalars_text(tw_launch *l, tw_kernel *k)
+{
+    char *text = need_text("%s", ""), value[32];
+    tw_param p = tw_param_init();
+    tw_value v;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
+        if (p.is_pointer || tw_launch_value(l, p.name, &v) != TW_OK)
+            continue;
+        format_scalar(value, sizeof value, v, p.dtype);
+        append_text(&text, "%s%s = %s", *text ? ", " : "", p.name, value);
+    }
+    return text;
+}
+
 char *set_options(tw_launch *l, tw_kernel *k)
 {
     char *text = need_text("%s", ""), value[32];

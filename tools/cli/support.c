@@ -107,11 +107,21 @@ bool on_terminal(FILE *f)
     return isatty(fileno(f)) && !(kind && strcmp(kind, "dumb") == 0) && !getenv("NO_COLOR");
 }
 
-double seconds_now(void)
+static double seconds_by(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double seconds_now(void)
+{
+    return seconds_by(CLOCK_MONOTONIC);
+}
+
+double processor_seconds(void)
+{
+    return seconds_by(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 double seconds_about(void)
@@ -124,7 +134,7 @@ double seconds_about(void)
     return seconds_now();
 }
 
-static int compare_doubles(const void *a, const void *b)
+int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);

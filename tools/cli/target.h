@@ -100,6 +100,8 @@ bool device_named(const char *name, tw_device *out);
 /* Returns the scalar parameters that have neither a set nor an inferred value, as "m=…,n=…", or
  * NULL if there are none. The caller frees. */
 char *missing_scalars(tw_launch *l, tw_kernel *k);
+/* Returns the scalar parameters and their values: "m = 3, n = 4". The caller frees. */
+char *scalars_text(tw_launch *l, tw_kernel *k);
 /* Returns the scalar parameters that are set, as options: " --set m=1,n=1", or "" if there are
  * none. The caller frees. */
 char *set_options(tw_launch *l, tw_kernel *k);

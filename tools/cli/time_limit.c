@@ -24,13 +24,6 @@ static struct {
 } limit;
 static const char head[] = "tilewright: ";
 
-static double processor_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void say(int to, const char *text)
 {
     for (size_t left = strlen(text); left;) {

@@ -38,10 +38,12 @@ const char *closest_name(const char *name, const char *const *names);
  * of names: "; there are 'm', 'n' and 'k'". May be empty. The caller frees. */
 char *name_hint(const char *name, const char *const *names);
 
-bool on_terminal(FILE *f);  /* and the terminal can do colours */
-double seconds_now(void);   /* monotonic */
-double seconds_about(void); /* the same clock, up to some milliseconds late, but faster: it does
+bool on_terminal(FILE *f);      /* and the terminal can do colours */
+double seconds_now(void);       /* monotonic */
+double seconds_about(void);     /* the same clock, up to some milliseconds late, but faster: it does
                                not wait for all earlier instructions */
+double processor_seconds(void); /* of this process */
+int compare_doubles(const void *a, const void *b); /* for qsort */
 double median_of(const double *values, int count); /* 0 if count is 0 */
 /* Reads a whole file and appends a 0 byte. Writes its length to *length unless `length` is NULL.
  * Returns NULL and sets errno if the file cannot be read. The caller frees. */

@@ -2,7 +2,6 @@
 #include "cli/doing.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* A browser runs slower, and can only measure elapsed time; cmake/engine.cmake gives it a larger
  * allowance. */
@@ -22,14 +21,7 @@ static void note_signal(int number)
 
 static const int signals[ALLOWANCE_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
-/* Returns processor time, so that a busy machine does not make an answer wrong. */
-static double processor_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
+/* Takes processor time, so that a busy machine does not make an answer wrong. */
 void allowance_begin(struct allowance *a)
 {
     *a = (struct allowance){.all_until = processor_seconds() + ALL_SECONDS};

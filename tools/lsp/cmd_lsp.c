@@ -24,14 +24,6 @@ static struct lsp_document *find_document(struct lsp *l, const char *uri)
     return d;
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* Returns the path of a file: URI; returns another URI unchanged. The caller frees. */
 static char *path_of_uri(const char *uri)
 {

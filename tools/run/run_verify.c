@@ -12,18 +12,9 @@
 /* Describes where the kernel ran: "in matmul_v1 with m = 3, n = 4". The caller frees. */
 static char *describe_run(const struct run *r)
 {
-    char *text = need_text("in %s", tw_kernel_name(r->kernel));
-    tw_param p = tw_param_init();
-    tw_value v;
-    const char *between = " with ";
-    for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++) {
-        char value[32];
-        if (p.is_pointer || tw_launch_value(r->launch, p.name, &v) != TW_OK)
-            continue;
-        format_scalar(value, sizeof value, v, p.dtype);
-        append_text(&text, "%s%s = %s", between, p.name, value);
-        between = ", ";
-    }
+    char *values = scalars_text(r->launch, r->kernel);
+    char *text = need_text("in %s%s%s", tw_kernel_name(r->kernel), *values ? " with " : "", values);
+    free(values);
     return text;
 }
 

@@ -160,6 +160,8 @@ struct build {
 /* Makes the problems for the element type in turn, with their keys. Returns STATUS_OK, or another
  * status after printing a message. */
 int tune_problems_make(struct tuning *t);
+/* Returns the key of the first member that can be tuned for the problem; NULL: none can. */
+const tw_tuned *tune_problem_key(const struct tuning *t, const struct problem *p);
 void tune_problems_free(struct tuning *t);
 /* Gives a launch the sizes of a problem. */
 tw_status problem_set(const struct tuning *t, int problem, int member, tw_launch *l);

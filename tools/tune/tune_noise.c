@@ -7,12 +7,6 @@
 
 enum { SAMPLES_LEAST = 4 };
 
-static int compare_samples(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns the value below which the fraction `part` of the sorted samples lies; interpolates
  * between two samples if necessary. */
 static double quantile(const double *list, int count, double part)
@@ -32,7 +26,7 @@ double trial_noise(const struct trial *x)
     size_t size = (size_t)x->sample_count * sizeof(double);
     double *list = need_memory(size);
     memcpy(list, x->samples, size);
-    qsort(list, (size_t)x->sample_count, sizeof *list, compare_samples);
+    qsort(list, (size_t)x->sample_count, sizeof *list, compare_doubles);
     double spread = quantile(list, x->sample_count, 0.75) - quantile(list, x->sample_count, 0.25);
     free(list);
     return 1.57 * spread / sqrt(x->sample_count);

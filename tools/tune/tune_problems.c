@@ -259,6 +259,14 @@ void judged_free(struct judged *j)
     free(j);
 }
 
+const tw_tuned *tune_problem_key(const struct tuning *t, const struct problem *p)
+{
+    for (int i = 0; i < t->member_count; i++)
+        if (p->facts[i] >= 0)
+            return &p->keys[i];
+    return NULL;
+}
+
 void tune_problems_free(struct tuning *t)
 {
     for (int i = 0; i < t->problem_count; i++) {

@@ -170,20 +170,12 @@ static void print_unfinished(const struct tuning *t)
 
 /* --- the lines of many problems --- */
 
-static const tw_tuned *key_of(const struct tuning *t, const struct problem *p)
-{
-    for (int i = 0; i < t->member_count; i++)
-        if (p->facts[i] >= 0)
-            return &p->keys[i];
-    return NULL;
-}
-
 /* Returns the width of the column of sizes. */
 static int sizes_width(const struct tuning *t)
 {
     int width = 5;
     for (int i = 0; i < t->problem_count; i++)
-        widen(&width, key_of(t, &t->problems[i])->sizes);
+        widen(&width, tune_problem_key(t, &t->problems[i])->sizes);
     return width;
 }
 
@@ -200,7 +192,7 @@ static void line_cells(const struct tuning *t, const struct problem *p, struct c
     char text[64] = "-";
     int best = p->best, second = problem_fastest(t, p, best);
     double ms = best >= 0 ? p->trials[best].ms : 0;
-    cells_add(c, "sizes", sizes_width(t), true, key_of(t, p)->sizes);
+    cells_add(c, "sizes", sizes_width(t), true, tune_problem_key(t, p)->sizes);
     cells_add(c, "kernel", kernel_width(t), true, best >= 0 ? kernel_of(t, best) : "-");
     if (best >= 0)
         snprintf(text, sizeof text, "%.4g", ms);
@@ -231,7 +223,7 @@ void report_problem(struct tuning *t, int problem)
 
 static void print_heading(const struct tuning *t)
 {
-    const tw_tuned *key = key_of(t, &t->problems[0]);
+    const tw_tuned *key = tune_problem_key(t, &t->problems[0]);
     const char *sizes = t->problem_count == 1 ? key->sizes : "";
     char *names = need_text("%s", t->family ? t->family : tw_kernel_name(t->members[0].kernel));
     for (int i = 1; i < t->member_count && !t->family; i++)

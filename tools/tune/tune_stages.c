@@ -275,14 +275,20 @@ static double noise_of(const struct trial *x)
     return fmax(trial_noise(x), 0);
 }
 
-/* Drops the candidates that are slower by more than noise. */
-static void drop_far(struct problem *p)
+static const struct trial *fastest(const struct problem *p)
 {
     const struct trial *best = &p->trials[p->list[0]];
-    int kept = 0;
     for (int i = 1; i < p->list_count; i++)
         if (p->trials[p->list[i]].ms < best->ms)
             best = &p->trials[p->list[i]];
+    return best;
+}
+
+/* Drops the candidates that are slower by more than noise. */
+static void drop_far(struct problem *p)
+{
+    const struct trial *best = fastest(p);
+    int kept = 0;
     for (int i = 0; i < p->list_count; i++) {
         const struct trial *x = &p->trials[p->list[i]];
         if (x->ms - noise_of(x) <= too_far * best->ms + noise_of(best))
@@ -294,11 +300,8 @@ static void drop_far(struct problem *p)
 /* Returns whether the best of the list is faster than all others by more than noise. */
 static bool is_separated(const struct problem *p)
 {
-    const struct trial *best = &p->trials[p->list[0]];
+    const struct trial *best = fastest(p);
     int slower = 0;
-    for (int i = 1; i < p->list_count; i++)
-        if (p->trials[p->list[i]].ms < best->ms)
-            best = &p->trials[p->list[i]];
     for (int i = 0; i < p->list_count; i++) {
         const struct trial *x = &p->trials[p->list[i]];
         slower += x->ms - noise_of(x) > best->ms + noise_of(best);

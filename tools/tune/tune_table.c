@@ -109,21 +109,13 @@ static bool is_size(const tw_param *p)
            !is_float_type(p->dtype);
 }
 
-static const tw_tuned *key_of(const struct tuning *t, const struct problem *p)
-{
-    for (int i = 0; i < t->member_count; i++)
-        if (p->facts[i] >= 0)
-            return &p->keys[i];
-    return NULL;
-}
-
 static void json_sizes(const struct tuning *t, const struct problem *p, struct json *j)
 {
     tw_param param = tw_param_init();
     for (int i = 0; tw_kernel_param(t->members[0].kernel, i, &param) == TW_OK; i++) {
         if (!is_size(&param))
             continue;
-        const char *at = key_of(t, p)->sizes;
+        const char *at = tune_problem_key(t, p)->sizes;
         struct assignment a;
         bool bad;
         while (next_assignment(&at, &a, &bad))
@@ -165,7 +157,7 @@ static void close_in_line(struct json *j, char bracket)
 
 static void write_header(const struct tuning *t, FILE *out)
 {
-    const tw_tuned *key = key_of(t, &t->problems[0]);
+    const tw_tuned *key = tune_problem_key(t, &t->problems[0]);
     struct json j = line_begin(out);
     tw_param p = tw_param_init();
     json_put_text(&j, "family", t->family);
@@ -222,7 +214,7 @@ static void write_section(void *user, FILE *out)
 int table_write(struct tuning *t)
 {
     const char *path = options_value(t->given, "table");
-    const tw_tuned *key = key_of(t, &t->problems[0]);
+    const tw_tuned *key = tune_problem_key(t, &t->problems[0]);
     int rows = 0, before = 0;
     for (int i = 0; i < t->problem_count; i++)
         rows += t->problems[i].best >= 0;
