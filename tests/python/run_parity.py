@@ -56,9 +56,10 @@ def differ(a, b):
         return False
     if a.dtype.kind in "iub":
         return True
+    allowed = 1e-12 if a.dtype == np.float64 else 1e-5
     a, b = a.astype(np.float64), b.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        near = np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= 1e-5 * (1 + np.abs(a)))
+        near = np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= allowed * (1 + np.abs(a)))
     return not (near | (a == b) | np.isnan(a) & np.isnan(b)).all()
 
 
