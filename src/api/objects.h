@@ -273,8 +273,6 @@ void variant_free(tw_context *ctx, struct variant *v);
 /* Parses the program for the simulator and keeps the result with the variant. Returns TW_OK, or
  * reports. simulate.c */
 tw_status variant_read_back(tw_context *ctx, struct variant *v);
-/* Makes v->claimed, if the variant has claims. Returns TW_OK, or reports. simulate.c */
-tw_status variant_read_claims(tw_kernel *k, struct variant *v);
 /* Returns typed IR for c in arena a, before any pass; statics that are not known stay names.
  * Returns NULL after a report. */
 struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,

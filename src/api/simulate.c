@@ -173,8 +173,9 @@ tw_status variant_read_back(tw_context *ctx, struct variant *v)
     return TW_OK;
 }
 
-/* Makes the claims. Lowering changes the kernel, so this checks it and runs the passes again. */
-tw_status variant_read_claims(tw_kernel *k, struct variant *v)
+/* Makes v->claimed, if the variant has claims. Lowering changes the kernel, so this checks it and
+ * runs the passes again. Returns TW_OK, or reports. */
+static tw_status read_claims(tw_kernel *k, struct variant *v)
 {
     tw_context *ctx = k->module->ctx;
     struct claimed made;
@@ -314,7 +315,7 @@ static tw_status run_simulator(struct run_call *run, struct cpu_argument *given)
         return TW_BAD_ARGUMENT;
     }
     struct variant *v = l->variant;
-    tw_status status = counts(call) ? TW_OK : variant_read_claims(l->kernel, v);
+    tw_status status = counts(call) ? TW_OK : read_claims(l->kernel, v);
     if (status == TW_OK)
         status = variant_read_back(l->ctx, v);
     if (status != TW_OK)

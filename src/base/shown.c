@@ -65,7 +65,7 @@ size_t shown_piece(const char **at, const char *end, enum shown how, char piece[
                             bytes ? (unsigned)code & 0xffff : 0xfffdu);
 }
 
-void text_add_shown(struct text *t, const char *s, size_t length, enum shown how)
+static void text_add_shown(struct text *t, const char *s, size_t length, enum shown how)
 {
     char piece[SHOWN_PIECE];
     for (const char *end = s + length; s < end;) {

@@ -19,8 +19,6 @@ size_t shown_character(const char *p, const char *end, enum shown how);
 enum { SHOWN_PIECE = 8 };
 size_t shown_piece(const char **at, const char *end, enum shown how, char piece[SHOWN_PIECE]);
 
-void text_add_shown(struct text *t, const char *s, size_t length, enum shown how);
-
 /* Returns the shown form as a string; `s` itself if all of it is shown as it is. */
 const char *text_shown(struct arena *a, const char *s, enum shown how);
 

@@ -57,8 +57,6 @@ enum blas_type {
     BLAS_I32 = 10,
     BLAS_BF16 = 14
 };
-/* Returns the bytes of an element; 0: products do not take the type. */
-int blas_size(int type);
 
 /* A matrix, column by column. */
 struct blas_matrix {

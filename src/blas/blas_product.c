@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int blas_size(int type)
+/* Returns the bytes of an element; 0: products do not take the type. */
+static int size_of(int type)
 {
     switch ((enum blas_type)type) {
     case BLAS_F64: return 8;
@@ -33,7 +34,7 @@ union number {
 static double load(const void *at, int type)
 {
     union number v = {.d = 0};
-    memcpy(&v, at, (size_t)blas_size(type));
+    memcpy(&v, at, (size_t)size_of(type));
     switch ((enum blas_type)type) {
     case BLAS_F32: return (double)v.f;
     case BLAS_F64: return v.d;
@@ -56,14 +57,14 @@ static void store(void *at, int type, double value)
     case BLAS_I8: v.c = (int8_t)value; break;
     case BLAS_I32: v.i = (int32_t)(uint32_t)(int64_t)value; break;
     }
-    memcpy(at, &v, (size_t)blas_size(type));
+    memcpy(at, &v, (size_t)size_of(type));
 }
 
 /* Returns the element of op(M) in a row and a column. */
 static double element(const struct blas_matrix *m, const char *at, int64_t row, int64_t column)
 {
     int64_t index = m->transposed ? row * m->step + column : column * m->step + row;
-    return load(at + index * blas_size(m->type), m->type);
+    return load(at + index * size_of(m->type), m->type);
 }
 
 /* A product goes by tiles of C: pieces of op(A) and op(B) become doubles once for the whole tile. Each sum
@@ -98,7 +99,7 @@ static void store_tile(const struct tile *t, const struct blas_product *p, char 
     for (int j = 0; j < t->columns; j++)
         for (int i = 0; i < t->rows; i++) {
             int64_t index = (t->column + j) * p->c.step + t->row + i;
-            char *to = c + index * blas_size(p->c.type);
+            char *to = c + index * size_of(p->c.type);
             double sum = alpha * t->sum[j][i];
             if (beta != 0) /* otherwise C need not be a number */
                 sum += beta * load(to, p->c.type);
@@ -150,7 +151,7 @@ static void run(void *user, void *const *hosts)
 static struct driver_region region_of(const struct blas_matrix *m, int64_t rows, int64_t columns,
                                       bool writes)
 {
-    size_t size = (size_t)blas_size(m->type);
+    size_t size = (size_t)size_of(m->type);
     int64_t width = m->transposed ? columns : rows, height = m->transposed ? rows : columns;
     return (struct driver_region){.address = m->address,
                                   .width = (size_t)width * size,
@@ -164,7 +165,7 @@ static struct driver_region region_of(const struct blas_matrix *m, int64_t rows,
 static bool address_of(const struct blas_product *p, const struct blas_matrix *m, int64_t i,
                        uint64_t *address)
 {
-    *address = m->address + (uint64_t)(i * m->apart * blas_size(m->type));
+    *address = m->address + (uint64_t)(i * m->apart * size_of(m->type));
     if (!p->list)
         return true;
     const uint64_t *at = blas_driver()->bytes(m->address + 8 * (uint64_t)i, sizeof *at,
@@ -189,7 +190,7 @@ static bool fill_regions(const struct blas_product *p, struct driver_region *r)
 
 static struct driver_region scale_region(const void *at, int type)
 {
-    size_t size = (size_t)blas_size(type);
+    size_t size = (size_t)size_of(type);
     return (struct driver_region){(uintptr_t)at, size,  1,
                                   size,          false, "a product reads alpha or beta from"};
 }
@@ -231,7 +232,7 @@ static int check_and_enqueue(const struct blas_product *p)
         !matrix_suits(&p->a, p->m, p->k) || !matrix_suits(&p->b, p->k, p->n) ||
         !matrix_suits(&p->c, p->m, p->n))
         return BLAS_INVALID_VALUE;
-    if (!blas_size(p->a.type) || !blas_size(p->b.type) || !blas_size(p->c.type)) {
+    if (!size_of(p->a.type) || !size_of(p->b.type) || !size_of(p->c.type)) {
         blas_driver()->fault("not-supported",
                              "products of complex numbers, or of numbers of 8 bits "
                              "with a point, are not supported");

@@ -8,7 +8,8 @@
 /* Most bytes that are kept; more is freed at once. */
 #define MOST_KEPT_BYTES ((size_t)256 << 20)
 
-void kept_flag_take(atomic_bool *flag)
+/* Takes a lock that is held for a short time; its thread may lose its core meanwhile. */
+static void take_flag(atomic_bool *flag)
 {
     enum { LOOKS = 64 };
     for (int i = 1; atomic_load_explicit(flag, memory_order_relaxed) ||
@@ -22,7 +23,7 @@ void kept_flag_take(atomic_bool *flag)
 
 void *kept_realloc(const struct launch_state *launch, void *ptr, size_t old_size, size_t size)
 {
-    kept_flag_take(launch->allocating);
+    take_flag(launch->allocating);
     void *result = launch->allocator->resize(launch->allocator->user, ptr, old_size, size);
     atomic_store_explicit(launch->allocating, false, memory_order_release);
     return result;
@@ -52,7 +53,7 @@ struct kept_block kept_take(const struct launch_state *l, size_t bytes, int work
     struct cpu_kept *kept = l->options->kept;
     struct kept_block block = {.bytes = bytes};
     if (kept) {
-        kept_flag_take(&kept->busy);
+        take_flag(&kept->busy);
         struct kept_block *found = find(kept, bytes, worker);
         if (found) {
             block = *found;
@@ -74,7 +75,7 @@ void kept_give(const struct launch_state *l, struct kept_block block)
 {
     struct cpu_kept *kept = l->options->kept;
     if (kept && block.memory) {
-        kept_flag_take(&kept->busy);
+        take_flag(&kept->busy);
         if (kept->count < MOST_KEPT_BLOCKS && kept->total + block.bytes <= MOST_KEPT_BYTES) {
             kept->blocks[kept->count++] = block;
             kept->total += block.bytes;

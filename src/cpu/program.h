@@ -350,8 +350,6 @@ int64_t frame_block_of_turn(const struct launch_state *l, int64_t turn);
 void frame_block_place(const struct launch_state *l, int64_t id, int64_t place[3]);
 /* Begins block `id` in turn `turn`. Its shared tiles are poisoned where they are declared. */
 void frame_start(struct frame *f, int64_t turn, int64_t id);
-/* Takes a lock that is held for a short time; its thread may lose its core meanwhile. */
-void kept_flag_take(atomic_bool *flag);
 /* Resizes memory by the launch's allocator, for one worker at a time. */
 void *kept_realloc(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
 /* Takes memory of at least `bytes` for a worker, kept from an earlier launch or new (NULL: none), and

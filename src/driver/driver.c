@@ -52,11 +52,27 @@ void driver_pause(void)
     pthread_mutex_lock(&lock);
 }
 
+/* Returns the name of an entry point without its version: "cuMemAlloc". */
+static const char *plain_name(const char *symbol)
+{
+    static const struct {
+        const char *asked, *name;
+    } names[] = {
+#define CALL(asked, symbol, since, parameters) {#asked, #symbol},
+#include "driver/driver_calls.def"
+#undef CALL
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i].name, symbol) == 0)
+            return names[i].asked;
+    return symbol;
+}
+
 const char *driver_call_name(void)
 {
     if (driver.replayed)
         return driver.replayed->call;
-    const char *name = call_name ? driver_plain_name(call_name) : "";
+    const char *name = call_name ? plain_name(call_name) : "";
     /* nvcc writes __cudaLaunchKernel for <<<>>>. */
     return strncmp(name, "__cuda", strlen("__cuda")) == 0 ? name + 2 : name;
 }
@@ -126,19 +142,4 @@ void driver_delete(void *object)
 {
     driver_retire(object);
     free(object);
-}
-
-const char *driver_plain_name(const char *symbol)
-{
-    static const struct {
-        const char *asked, *name;
-    } names[] = {
-#define CALL(asked, symbol, since, parameters) {#asked, #symbol},
-#include "driver/driver_calls.def"
-#undef CALL
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i].name, symbol) == 0)
-            return names[i].asked;
-    return symbol;
 }

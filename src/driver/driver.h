@@ -66,8 +66,6 @@ void driver_make_lock(void);
 void driver_pause(void);
 /* The name of the call in progress, as the program wrote it: "cudaMemcpy". */
 const char *driver_call_name(void);
-/* Returns the name of an entry point without its version: "cuMemAlloc". */
-const char *driver_plain_name(const char *symbol);
 /* driver_missing.c: reports a call that is not supported; returns DRIVER_NOT_SUPPORTED. */
 int driver_missing(const char *name);
 /* Returns the entry point of such a call; NULL: there is no call of that name. */
@@ -151,7 +149,6 @@ void driver_retire(const void *object);
 
 enum { DRIVER_VERSION = 13000 };
 enum { DRIVER_BANKS_OF_4_BYTES = 1, DRIVER_MOST_BANKS = 2 }; /* CUsharedconfig */
-int driver_attribute(int attribute, int *value);
 uint64_t driver_total_memory(void);
 uint64_t driver_heap_bytes(void); /* for malloc in kernels */
 int driver_state(void);
@@ -264,11 +261,6 @@ bool driver_file_is_sealed(int file);
 /* Adds to the bytes of the device that are in use; bytes < 0: subtracts. Returns false if fewer bytes are
  * free. */
 bool driver_memory_count(int64_t bytes);
-/* Reports the first byte of a range of a reservation that has no memory, or no access to
- * it. `what` begins the message: "a copy reads". Returns false if there is no such byte, or if the range
- * exceeds the reservation. */
-bool driver_report_pages(const struct driver_memory *m, uint64_t offset, size_t bytes,
-                         const char *what);
 void driver_report_physical_leaks(void);
 /* Allocates memory of a graph, whose bytes then are not initialised. */
 int driver_memory_renew(struct driver_memory *m);
@@ -329,7 +321,6 @@ struct driver_kernel {
 };
 /* Returns the kernel of a function's or a kernel's handle; NULL: it is invalid. */
 struct driver_kernel *driver_kernel_of(const void *handle);
-int64_t driver_static_shared(struct driver_kernel *k);
 /* Returns how many blocks of that size a multiprocessor takes at the same time. */
 int driver_resident(struct driver_kernel *k, int64_t threads, size_t shared);
 
@@ -370,9 +361,6 @@ struct driver_launched {
 };
 /* Runs a launch with the checks; reports what they find. Returns the launch's result. */
 int driver_machine_run(struct driver_launched *l);
-/* Gives memory that was freed new bytes, which count as never written, at its address. Returns false
- * if the machine has no such address. */
-bool driver_machine_renew(const struct driver_memory *m);
 
 /* Returns how many launches had a second thread that looks for races. */
 int driver_machine_second_thread(void);
@@ -439,9 +427,5 @@ void driver_report_launch(const struct sim_report *report, const struct sim_find
 void driver_report_sampled(const struct driver_launched *l, int64_t unwatched);
 /* Reports that a launch ended for a reason that is not a finding of the checks. */
 void driver_report_end(const char *kind, const char *message, const struct driver_launched *l);
-/* Called when the program opens the driver. */
-void driver_report_begin(void);
-/* Called at the end of the process: leaks, and how many launches ran. */
-void driver_report_exit(void);
 
 #endif

@@ -22,7 +22,9 @@ void driver_shared_free(struct driver_memory *m)
     m->shared = NULL;
 }
 
-bool driver_machine_renew(const struct driver_memory *m)
+/* Gives memory that was freed new bytes, which count as never written, at its address. Returns false
+ * if the machine has no such address. */
+static bool renew(const struct driver_memory *m)
 {
     struct sim *sim = driver_machine();
     /* The check's marks of written bytes are those of the memory that was freed. */
@@ -40,11 +42,30 @@ bool driver_machine_renew(const struct driver_memory *m)
     return true;
 }
 
+/* Reports the first byte of a range of a reservation that has no memory, or no access to
+ * it. `what` begins the message: "a copy reads". Returns false if there is no such byte, or if the range
+ * exceeds the reservation. */
+static bool report_pages(const struct driver_memory *m, uint64_t offset, size_t bytes,
+                         const char *what)
+{
+    const struct sim_pages *p = m->pages;
+    uint64_t end = offset + bytes, at = end <= m->bytes ? sim_pages_end(p, offset, end) : end;
+    if (at == end)
+        return false;
+    enum sim_page page = p->access[at / SIM_PAGE_BYTES];
+    driver_refuse(page == SIM_PAGE_UNMAPPED ? "use-after-free" : "not-device-memory", m,
+                  "%s byte %llu of %s, which %s", what, (unsigned long long)at, m->name,
+                  page == SIM_PAGE_UNUSED     ? "has an address and no memory (cuMemMap)"
+                  : page == SIM_PAGE_UNMAPPED ? "had memory that was unmapped"
+                                              : "has memory without access (cuMemSetAccess)");
+    return true;
+}
+
 static void *explain_bytes(uint64_t address, size_t bytes, const char *what)
 {
     const struct driver_memory *m = driver_memory_at(address);
     uint64_t offset = address & (SIM_MOST_BYTES - 1);
-    if (m && m->reserved && driver_report_pages(m, offset, bytes, what))
+    if (m && m->reserved && report_pages(m, offset, bytes, what))
         return NULL;
     if (!m)
         driver_refuse("not-device-memory", NULL, "%s 0x%llx, which is not memory of the device",
@@ -253,7 +274,7 @@ int driver_memory_renew(struct driver_memory *m)
     m->host = calloc(1, m->bytes + DRIVER_BEYOND);
     if (!m->host)
         return DRIVER_OUT_OF_MEMORY;
-    if (!driver_machine_renew(m)) {
+    if (!renew(m)) {
         free(m->host);
         return DRIVER_OUT_OF_MEMORY;
     }
@@ -332,20 +353,4 @@ int driver_memory_release(uint64_t address, enum driver_memory_type type,
         return DRIVER_INVALID_VALUE;
     }
     return driver_memory_end(m);
-}
-
-bool driver_report_pages(const struct driver_memory *m, uint64_t offset, size_t bytes,
-                         const char *what)
-{
-    const struct sim_pages *p = m->pages;
-    uint64_t end = offset + bytes, at = end <= m->bytes ? sim_pages_end(p, offset, end) : end;
-    if (at == end)
-        return false;
-    enum sim_page page = p->access[at / SIM_PAGE_BYTES];
-    driver_refuse(page == SIM_PAGE_UNMAPPED ? "use-after-free" : "not-device-memory", m,
-                  "%s byte %llu of %s, which %s", what, (unsigned long long)at, m->name,
-                  page == SIM_PAGE_UNUSED     ? "has an address and no memory (cuMemMap)"
-                  : page == SIM_PAGE_UNMAPPED ? "had memory that was unmapped"
-                                              : "has memory without access (cuMemSetAccess)");
-    return true;
 }

@@ -16,7 +16,7 @@ uint64_t driver_total_memory(void)
     return (uint64_t)driver.settings.gpu->memory_gb * 1000 * 1000 * 1000;
 }
 
-int driver_attribute(int attribute, int *value)
+static int attribute_of(int attribute, int *value)
 {
     const struct gpu *g = driver.settings.gpu;
     const struct target *t = target_of_gpu(g);
@@ -94,7 +94,7 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device)
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     WITH_DEVICE(device, value);
-    return driver_attribute(attribute, value);
+    return attribute_of(attribute, value);
 }
 
 int cuDeviceComputeCapability(int *major, int *minor, int device)

@@ -95,7 +95,8 @@ bool driver_nodes_add(struct driver_nodes *nodes, struct driver_node *n)
     return driver_nodes_add_edge(nodes, n, PLAIN);
 }
 
-bool driver_nodes_take(struct driver_nodes *nodes, const struct driver_node *n)
+/* Removes a node. Returns false if the list does not have it. */
+static bool remove_node(struct driver_nodes *nodes, const struct driver_node *n)
 {
     for (int i = 0; i < nodes->count; i++)
         if (nodes->list[i] == n) {
@@ -170,12 +171,22 @@ static void free_node(struct driver_node *n)
     driver_delete(n);
 }
 
+/* Forgets a graph that is destroyed; its memory stays. */
+static void forget_memory(const struct driver_graph *g)
+{
+    for (int i = 0; i < g->nodes.count; i++) {
+        struct driver_memory *m = g->nodes.list[i]->task.memory;
+        if (m && m->owner == g)
+            m->owner = NULL;
+    }
+}
+
 void driver_graph_free(struct driver_graph *g)
 {
     if (!g)
         return;
     if (g->has_memory)
-        driver_graph_forget_memory(g);
+        forget_memory(g);
     for (struct driver_condition *c = g->conditions; c; c = c->next)
         c->graph = NULL;
     if (g->instance)
@@ -333,8 +344,8 @@ int cuGraphDestroyNode(void *node)
     if (n->graph->has_memory)
         return DRIVER_NOT_SUPPORTED;
     for (int i = 0; i < n->graph->nodes.count; i++)
-        driver_nodes_take(&n->graph->nodes.list[i]->before, n);
-    driver_nodes_take(&n->graph->nodes, n);
+        remove_node(&n->graph->nodes.list[i]->before, n);
+    remove_node(&n->graph->nodes, n);
     free_node(n);
     return DRIVER_SUCCESS;
 }
@@ -418,7 +429,7 @@ int cuGraphRemoveDependencies_v2(void *graph, void *const *from, void *const *to
         struct driver_node *a = driver_node_of(from[i]), *b = driver_node_of(to[i]);
         if (!a || !b || !has_edge(b, a, driver_edge_at(data, i)))
             return DRIVER_INVALID_VALUE;
-        driver_nodes_take(&b->before, a);
+        remove_node(&b->before, a);
     }
     return DRIVER_SUCCESS;
 }
@@ -496,15 +507,6 @@ int cuGraphNodeGetDependentNodes(void *node, void **nodes, size_t *count)
 {
     ENTER;
     return cuGraphNodeGetDependentNodes_v2(node, nodes, NULL, count);
-}
-
-void driver_graph_forget_memory(const struct driver_graph *g)
-{
-    for (int i = 0; i < g->nodes.count; i++) {
-        struct driver_memory *m = g->nodes.list[i]->task.memory;
-        if (m && m->owner == g)
-            m->owner = NULL;
-    }
 }
 
 /* Copies the caller's regions and data. */

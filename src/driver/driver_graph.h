@@ -19,8 +19,6 @@
  * stays. Returns false without memory. */
 bool driver_nodes_add(struct driver_nodes *nodes, struct driver_node *n);
 bool driver_nodes_add_edge(struct driver_nodes *nodes, struct driver_node *n, struct driver_edge e);
-/* Removes a node. Returns false if the list does not have it. */
-bool driver_nodes_take(struct driver_nodes *nodes, const struct driver_node *n);
 void driver_nodes_clear(struct driver_nodes *nodes);
 
 struct driver_node {
@@ -92,8 +90,6 @@ bool driver_edge_suits(struct driver_edge e, enum driver_task_kind from, enum dr
 struct driver_node *driver_graph_find(const struct driver_graph *g,
                                       const struct driver_node *origin);
 
-/* Sorts the nodes and gives them lanes. Returns DRIVER_INVALID_VALUE if the edges have a cycle. */
-int driver_graph_prepare(struct driver_graph *g);
 /* Replaces a node's task by a copy of this one. A graph that can be launched keeps its child graphs. */
 int driver_node_replace(struct driver_node *n, const struct driver_task *t);
 /* Gives the nodes of a graph that can be launched the parameters of another graph's, and the outcome in
@@ -114,8 +110,6 @@ int driver_graph_release(struct driver_memory *m, struct driver_stream *s);
 /* Prepares a launch: allocations of an earlier one that are not freed are freed in the order of the
  * stream, or make it fail. */
 int driver_graph_begin_memory(const struct driver_graph *g, struct driver_stream *s);
-/* Forgets a graph that is destroyed; its memory stays. */
-void driver_graph_forget_memory(const struct driver_graph *g);
 
 /* --- conditional nodes --- */
 

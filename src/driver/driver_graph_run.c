@@ -54,17 +54,20 @@ static bool sort(struct driver_graph *g)
     return true;
 }
 
+static int prepare(struct driver_graph *g);
+
 /* Prepares the graphs inside of a task. */
 static int prepare_inside(const struct driver_task *t)
 {
-    int result = t->kind == TASK_GRAPH ? driver_graph_prepare(t->graph) : DRIVER_SUCCESS;
+    int result = t->kind == TASK_GRAPH ? prepare(t->graph) : DRIVER_SUCCESS;
     unsigned bodies = t->kind == TASK_CONDITIONAL ? t->body_count : 0;
     for (unsigned i = 0; i < bodies && result == DRIVER_SUCCESS; i++)
-        result = driver_graph_prepare(t->bodies[i]);
+        result = prepare(t->bodies[i]);
     return result;
 }
 
-int driver_graph_prepare(struct driver_graph *g)
+/* Sorts the nodes and gives them lanes. Returns DRIVER_INVALID_VALUE if the edges have a cycle. */
+static int prepare(struct driver_graph *g)
 {
     if (!sort(g))
         return DRIVER_INVALID_VALUE;
@@ -213,7 +216,7 @@ static int instantiate(void **ready, void *graph, uint64_t flags)
         return driver_unsupported(
             "graphs that kernels launch are not supported; launch them from the host");
     struct driver_graph *made = driver_graph_copy(g);
-    int result = made ? driver_graph_prepare(made) : DRIVER_OUT_OF_MEMORY;
+    int result = made ? prepare(made) : DRIVER_OUT_OF_MEMORY;
     if (result != DRIVER_SUCCESS) {
         driver_graph_free(made);
         return result;

@@ -27,7 +27,7 @@ static bool is_shared(const struct ptx_variable *v)
     return v->space == MOD_SHARED || v->space == MOD_SHARED_CTA || v->space == MOD_SHARED_CLUSTER;
 }
 
-int64_t driver_static_shared(struct driver_kernel *k)
+static int64_t static_bytes(struct driver_kernel *k)
 {
     struct ptx_reach reach = {.arena = &k->from->arena, .module = k->from->module};
     int64_t at = 0;
@@ -69,7 +69,7 @@ int driver_resident(struct driver_kernel *k, int64_t threads, size_t shared)
 {
     const struct target *t = target_of_gpu(driver.settings.gpu);
     int64_t whole = (threads + 31) / 32 * 32;
-    int64_t bytes = driver_static_shared(k) + (int64_t)shared;
+    int64_t bytes = static_bytes(k) + (int64_t)shared;
     if (threads < 1 || threads > most_threads(k) || bytes > t->shared_bytes)
         return 0;
     int64_t blocks = least(t->blocks_of_sm, t->threads_of_sm / whole);
@@ -81,7 +81,7 @@ static int get_attribute(int *value, int attribute, struct driver_kernel *k)
 {
     switch ((enum function_attribute)attribute) {
     case ATTRIBUTE_THREADS: *value = most_threads(k); break;
-    case ATTRIBUTE_SHARED: *value = (int)driver_static_shared(k); break;
+    case ATTRIBUTE_SHARED: *value = (int)static_bytes(k); break;
     case ATTRIBUTE_REGISTERS: *value = REGISTERS; break;
     case ATTRIBUTE_PTX_VERSION: *value = k->from->module->target.number; break;
     case ATTRIBUTE_BINARY_VERSION: *value = driver.settings.gpu->capability; break;
@@ -240,8 +240,8 @@ int cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, void *function, int 
     const struct target *t = target_of_gpu(driver.settings.gpu);
     if (!k || !shared || blocks < 1 || threads < 1)
         return k ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
-    int64_t each = t->shared_of_sm / blocks - GPU_SYSTEM_SHARED - driver_static_shared(k);
-    each = least(each, t->shared_bytes - driver_static_shared(k));
+    int64_t each = t->shared_of_sm / blocks - GPU_SYSTEM_SHARED - static_bytes(k);
+    each = least(each, t->shared_bytes - static_bytes(k));
     *shared = each > 0 ? (size_t)each : 0;
     return DRIVER_SUCCESS;
 }

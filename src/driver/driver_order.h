@@ -188,10 +188,8 @@ bool driver_writes_atomically(const struct driver_work *w, uint64_t address);
  * The host's accesses count as atomic. */
 bool driver_touches_byte(const struct driver_work *w, uint64_t address, bool host_writes,
                          struct driver_overlap *out);
-/* Return the number of an instruction, 1 to 4095, and the instruction of a number; 0 and NULL:
- * there are too many. */
+/* Returns the number of an instruction, 1 to 4095; 0: there are too many. */
 unsigned driver_instruction_number(const struct ptx_instruction *ins);
-const struct ptx_instruction *driver_instruction(unsigned number);
 /* Returns the page that has the address, a new one if the work had none; NULL: no memory. */
 struct driver_page *driver_work_page(struct driver_work *w, uint64_t address);
 

@@ -32,7 +32,8 @@ unsigned driver_instruction_number(const struct ptx_instruction *ins)
     return last_number;
 }
 
-const struct ptx_instruction *driver_instruction(unsigned number)
+/* Returns the instruction of a number; NULL: there are too many. */
+static const struct ptx_instruction *instruction_of(unsigned number)
 {
     return instructions.list[number];
 }
@@ -103,7 +104,7 @@ static void describe(struct driver_overlap *out, uint64_t address, unsigned a, u
     *out = (struct driver_overlap){
         .address = address,
         .touch = {a & DRIVER_TOUCH_MASK, b & DRIVER_TOUCH_MASK},
-        .ins = {driver_instruction(a >> DRIVER_TOUCHES), driver_instruction(b >> DRIVER_TOUCHES)}};
+        .ins = {instruction_of(a >> DRIVER_TOUCHES), instruction_of(b >> DRIVER_TOUCHES)}};
 }
 
 static bool overlap_pages(const struct driver_page *a, const struct driver_page *b,

@@ -72,53 +72,6 @@ static int read_settings(void *user)
     return DRIVER_SUCCESS;
 }
 
-static void at_exit(void)
-{
-    if (!driver_is_ready())
-        return;
-    struct driver_entered entered = driver_enter("exit");
-    driver_report_exit();
-    driver_leave(&entered);
-}
-
-static int prepare(void *user)
-{
-    (void)user;
-    struct sim_observer *orders[2] = {driver_dependent_observer()}; /* the second asks the first */
-    orders[1] = driver_work_observer();
-    driver_machine_open(orders, 2);
-    if (driver.settings.suppress)
-        driver_read_suppressions(&driver.arena, driver.settings.suppress);
-    driver_report_begin();
-    driver_trace_open();
-    return DRIVER_SUCCESS;
-}
-
-int driver_prepare(void)
-{
-    if (driver.initialised)
-        return driver_is_ready() ? DRIVER_SUCCESS : DRIVER_NOT_INITIALIZED;
-    arena_init(&driver.arena, &allocator_libc, &driver.out_of_memory);
-    driver.run_graph = driver_graph_run;
-    int result = driver_guard(read_settings, &driver.settings);
-    if (result == DRIVER_SUCCESS)
-        result = driver_guard(prepare, NULL);
-    driver.initialised = result == DRIVER_SUCCESS;
-    driver.process = getpid();
-    if (!driver.initialised)
-        return result;
-    atexit(at_exit);
-    pthread_atfork(NULL, NULL,
-                   driver_make_lock); /* a thread that the child lacks may hold the lock */
-    return result;
-}
-
-int cuInit(unsigned flags)
-{
-    ENTER;
-    return flags ? DRIVER_INVALID_VALUE : driver_prepare();
-}
-
 static int report_unwatched(void *user)
 {
     (void)user;
@@ -153,16 +106,8 @@ static int report_leaks(void *user)
     return DRIVER_SUCCESS;
 }
 
-void driver_report_begin(void)
-{
-    FILE *out = driver.settings.findings;
-    if (!out)
-        return;
-    fprintf(out, "{\"kind\": \"begin\"}\n");
-    fflush(out);
-}
-
-void driver_report_exit(void)
+/* Called at the end of the process: leaks, and how many launches ran. */
+static void report_exit(void)
 {
     FILE *out = driver.settings.findings;
     if (!out)
@@ -177,4 +122,61 @@ void driver_report_exit(void)
     fprintf(out, "{\"kind\": \"end\", \"launches\": %lld, \"on_two_threads\": %d}\n",
             (long long)driver.launches, driver_machine_second_thread());
     fflush(out);
+}
+
+static void at_exit(void)
+{
+    if (!driver_is_ready())
+        return;
+    struct driver_entered entered = driver_enter("exit");
+    report_exit();
+    driver_leave(&entered);
+}
+
+/* Called when the program opens the driver. */
+static void report_begin(void)
+{
+    FILE *out = driver.settings.findings;
+    if (!out)
+        return;
+    fprintf(out, "{\"kind\": \"begin\"}\n");
+    fflush(out);
+}
+
+static int prepare(void *user)
+{
+    (void)user;
+    struct sim_observer *orders[2] = {driver_dependent_observer()}; /* the second asks the first */
+    orders[1] = driver_work_observer();
+    driver_machine_open(orders, 2);
+    if (driver.settings.suppress)
+        driver_read_suppressions(&driver.arena, driver.settings.suppress);
+    report_begin();
+    driver_trace_open();
+    return DRIVER_SUCCESS;
+}
+
+int driver_prepare(void)
+{
+    if (driver.initialised)
+        return driver_is_ready() ? DRIVER_SUCCESS : DRIVER_NOT_INITIALIZED;
+    arena_init(&driver.arena, &allocator_libc, &driver.out_of_memory);
+    driver.run_graph = driver_graph_run;
+    int result = driver_guard(read_settings, &driver.settings);
+    if (result == DRIVER_SUCCESS)
+        result = driver_guard(prepare, NULL);
+    driver.initialised = result == DRIVER_SUCCESS;
+    driver.process = getpid();
+    if (!driver.initialised)
+        return result;
+    atexit(at_exit);
+    pthread_atfork(NULL, NULL,
+                   driver_make_lock); /* a thread that the child lacks may hold the lock */
+    return result;
+}
+
+int cuInit(unsigned flags)
+{
+    ENTER;
+    return flags ? DRIVER_INVALID_VALUE : driver_prepare();
 }

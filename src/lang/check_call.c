@@ -320,6 +320,33 @@ static struct expr *no_value(struct checker *c, const struct node *n)
     return NULL;
 }
 
+/* Checks where(condition, a, b). */
+static struct expr *check_where(struct checker *c, const struct node *n, const struct type *want)
+{
+    if (!check_arguments(c, n, 3, 3, NULL, "where(condition, a, b)"))
+        return NULL;
+    struct type shape = check_shape_of(want);
+    struct expr *condition = check_expr(c, check_call_argument(n, 0), &shape);
+    condition = condition ? check_to_bool(c, condition) : NULL;
+    struct expr *arms[2] = {check_expr(c, check_call_argument(n, 1), want),
+                            check_expr(c, check_call_argument(n, 2), want)};
+    if (!condition || !arms[0] || !arms[1])
+        return NULL;
+    enum dtype t;
+    struct type type;
+    struct expr *all[3] = {condition, NULL, NULL};
+    if (!check_join_choices(c, n->loc, arms, want, &t))
+        return NULL;
+    all[1] = arms[0];
+    all[2] = arms[1];
+    if (!check_join_all_shapes(c, n->loc, all, 3, &type))
+        return NULL;
+    type.dtype = t;
+    struct expr *e = expr_new(c->kernel, OP_WHERE, type, n->loc, 3);
+    memcpy(e->args, all, sizeof all);
+    return e;
+}
+
 struct expr *check_call(struct checker *c, const struct node *n, const struct type *want)
 {
     const struct entry *fn = module_entry(c->module, n->text);
@@ -358,31 +385,4 @@ struct expr *check_call(struct checker *c, const struct node *n, const struct ty
     case OP_SCAN: return check_scan(c, n);
     default: check_unknown_call(c, n); return NULL;
     }
-}
-
-/* Checks where(condition, a, b). */
-struct expr *check_where(struct checker *c, const struct node *n, const struct type *want)
-{
-    if (!check_arguments(c, n, 3, 3, NULL, "where(condition, a, b)"))
-        return NULL;
-    struct type shape = check_shape_of(want);
-    struct expr *condition = check_expr(c, check_call_argument(n, 0), &shape);
-    condition = condition ? check_to_bool(c, condition) : NULL;
-    struct expr *arms[2] = {check_expr(c, check_call_argument(n, 1), want),
-                            check_expr(c, check_call_argument(n, 2), want)};
-    if (!condition || !arms[0] || !arms[1])
-        return NULL;
-    enum dtype t;
-    struct type type;
-    struct expr *all[3] = {condition, NULL, NULL};
-    if (!check_join_choices(c, n->loc, arms, want, &t))
-        return NULL;
-    all[1] = arms[0];
-    all[2] = arms[1];
-    if (!check_join_all_shapes(c, n->loc, all, 3, &type))
-        return NULL;
-    type.dtype = t;
-    struct expr *e = expr_new(c->kernel, OP_WHERE, type, n->loc, 3);
-    memcpy(e->args, all, sizeof all);
-    return e;
 }

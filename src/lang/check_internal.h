@@ -99,11 +99,6 @@ struct module {
 struct node *parse_program(struct arena *a, struct diag *d, const struct source *source,
                            const struct lang_search *search, struct lang_sources *sources);
 
-/* import.c: returns the file that a text names, as an import is found. NULL: reported. */
-const char *import_find_named_file(struct arena *a, struct diag *d, const struct source *source,
-                                   const struct lang_search *search, const char *file,
-                                   struct loc at);
-
 void module_sort_indices(struct index_list *list);
 const struct entry *module_entry(const struct module *m, const char *name); /* NULL: none */
 /* Returns the list of a group that applies to a target; a NULL target means cpu. */
@@ -520,7 +515,6 @@ void check_placement(struct checker *c, const struct node *n, struct sym *s);
 
 /* check_call.c, check_shape.c, check_effect.c */
 struct expr *check_call(struct checker *c, const struct node *n, const struct type *want);
-struct expr *check_where(struct checker *c, const struct node *n, const struct type *want);
 /* check_made.c: calls that are made of other ops */
 /* Returns e for several uses: a variable if a statement may be added before, else e itself,
  * which the uses copy. */
@@ -572,9 +566,7 @@ struct early {
     struct sym *returned; /* true after a return; NULL: no path needs it */
 };
 /* Checks the returned values and converts them to the result types. There must be as many values
- * as results. NULL or false: reported. */
-struct expr *check_returned(struct checker *c, const struct entry *fn, const struct node *n,
-                            const struct type *type);
+ * as results. Returns false after a report. */
 bool check_returned_values(struct checker *c, const struct entry *fn, const struct node *ret,
                            const struct result_types *types, struct fn_results *out);
 /* Repeats e to the shape of `to`. */

@@ -212,6 +212,16 @@ bool check_fn_is_choice(const struct node *fn)
     return result && !result->list && !result->dims && is_choice(first, NULL);
 }
 
+/* Checks the returned value and converts it to the result type. There must be one. NULL: reported. */
+static struct expr *returned_value(struct checker *c, const struct entry *fn, const struct node *n,
+                                   const struct type *type)
+{
+    struct expr *value = check_expr(c, n, type);
+    const char *name = arena_printf(c->arena, "%s", fn->name);
+    value = value ? check_fit_value(c, value, type, name, fn->loc) : NULL;
+    return value ? check_stretch(c, value, type) : NULL;
+}
+
 static struct expr *choose(struct checker *c, const struct entry *fn, const struct node *n,
                            const struct node *rest, const struct type *type)
 {
@@ -220,7 +230,7 @@ static struct expr *choose(struct checker *c, const struct entry *fn, const stru
     if (!n)
         return choose(c, fn, rest, NULL, type);
     if (n->kind == N_RETURN)
-        return check_returned(c, fn, n->a, type);
+        return returned_value(c, fn, n->a, type);
     const struct node *next = after(n, rest, &good);
     if (!check_deeper(c, n->loc))
         return NULL;
@@ -388,15 +398,6 @@ struct expr *check_stretch(struct checker *c, struct expr *e, const struct type 
     return type_same_shape(&e->type, to) ? e : expr_unary(c->kernel, OP_BROADCAST, type, e->loc, e);
 }
 
-struct expr *check_returned(struct checker *c, const struct entry *fn, const struct node *n,
-                            const struct type *type)
-{
-    struct expr *value = check_expr(c, n, type);
-    const char *name = arena_printf(c->arena, "%s", fn->name);
-    value = value ? check_fit_value(c, value, type, name, fn->loc) : NULL;
-    return value ? check_stretch(c, value, type) : NULL;
-}
-
 bool check_returned_values(struct checker *c, const struct entry *fn, const struct node *ret,
                            const struct result_types *types, struct fn_results *out)
 {
@@ -413,7 +414,7 @@ bool check_returned_values(struct checker *c, const struct entry *fn, const stru
     }
     bool good = true;
     for (const struct node *v = values; v; v = tuple ? v->next : NULL) {
-        out->value[out->count] = check_returned(c, fn, v, &types->type[out->count]);
+        out->value[out->count] = returned_value(c, fn, v, &types->type[out->count]);
         good = good && out->value[out->count];
         out->count++;
     }

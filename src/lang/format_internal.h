@@ -47,8 +47,6 @@ static inline bool is_comment(const struct piece *p)
     return p->kind == TOK_END;
 }
 
-/* Returns the number of characters of a text. */
-int format_text_width(const char *text, size_t length);
 /* Writes the pieces, whose breaks and levels are set. `ending`: the end of each line. */
 void format_lines(struct text *out, struct pieces *pieces, const char *ending);
 

@@ -24,7 +24,8 @@ struct layout {
     VEC(struct line) lines;
 };
 
-int format_text_width(const char *text, size_t length)
+/* Returns the number of characters of a text. */
+static int text_width(const char *text, size_t length)
 {
     int width = 0;
     for (size_t i = 0; i < length; i++)
@@ -138,8 +139,8 @@ static int end_of(const struct piece *p)
 {
     for (size_t i = p->length; is_comment(p) && i-- > 0;)
         if (p->text[i] == '\n')
-            return format_text_width(p->text + i + 1, p->length - i - 1);
-    return p->column + format_text_width(p->text, p->length);
+            return text_width(p->text + i + 1, p->length - i - 1);
+    return p->column + text_width(p->text, p->length);
 }
 
 /* --- lines --- */

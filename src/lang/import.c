@@ -191,7 +191,8 @@ static void report_cycle(struct importer *im, const struct file *first, const st
     diag_note(im->diag, at, "move what both need into a file of its own");
 }
 
-const char *import_find_named_file(struct arena *a, struct diag *d, const struct source *source,
+/* import.c: returns the file that a text names, as an import is found. NULL: reported. */
+static const char *find_named_file(struct arena *a, struct diag *d, const struct source *source,
                                    const struct lang_search *search, const char *file,
                                    struct loc at)
 {
@@ -362,7 +363,7 @@ bool lang_find_members(struct arena *a, struct diag *d, const struct source *sou
     int errors = d->errors;
     for (size_t i = 0; i < f->members.count; i++) {
         struct lang_member *one = &f->members.data[i];
-        one->path = import_find_named_file(a, d, source, search, one->file, one->at);
+        one->path = find_named_file(a, d, source, search, one->file, one->at);
         if (one->path)
             repeats(a, d, f, i);
     }

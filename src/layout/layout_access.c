@@ -14,8 +14,6 @@
 
 enum { ROW_BYTES = 16, VECTOR_BYTES = 16, SECTOR_BYTES = 32 };
 
-const char *const layout_access_kind_names[3] = {"lanes", "matrix", "matrix.trans"};
-
 /* --- Vectors --- */
 
 bool layout_moves_only(const struct layout *l, const struct layout_digit *d, int j, int32_t value)

@@ -29,7 +29,6 @@ enum access_kind {
     ACCESS_MATRIX,      /* ldmatrix, stmatrix */
     ACCESS_MATRIX_TRANS /* as ACCESS_MATRIX, with .trans */
 };
-extern const char *const layout_access_kind_names[3];
 
 enum { ACCESS_VECTOR_BITS = 7 };
 

@@ -460,8 +460,6 @@ void ptx_reach(struct ptx_reach *r, const struct ptx_function *kernel);
 
 /* Prints the module as text. Printing, parsing and printing again gives the same text. */
 void ptx_print(struct text *out, const struct ptx_module *m);
-/* Prints the name of a register. */
-void ptx_print_register(struct text *out, const struct ptx_function *f, uint32_t reg);
 /* Prints one instruction without the end of its line, for messages and listings: "@%p1 add.s32
  * %r1, %r2, 3;". */
 void ptx_print_instruction(struct text *out, const struct ptx_function *f,

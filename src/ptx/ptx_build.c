@@ -16,10 +16,7 @@ void ptx_build_start(struct ptx_builder *b, struct arena *a, struct ptx_target t
 
 static void push(struct ptx_builder *b, struct ptx_statement s)
 {
-    if (b->code)
-        vec_push(b->arena, &b->code->statements, s);
-    else
-        vec_push(b->arena, &b->function->body, s);
+    vec_push(b->arena, &b->function->body, s);
 }
 
 static const char *keep(struct ptx_builder *b, const char *name)
@@ -182,7 +179,6 @@ static size_t copy_body(struct arena *a, struct ptx_statement *to, struct ptx_fu
 void ptx_end(struct ptx_builder *b)
 {
     struct ptx_function *f = b->function;
-    assert(!b->code && "a piece of code was not put in");
     renumber(b->arena, f, number_anew(b));
     for (size_t i = 0; i < f->ranges.count; i++)
         push_head(b,
@@ -556,24 +552,6 @@ void ptx_mark(struct ptx_builder *b, enum ptx_mark_kind kind, const void *loop, 
     *mark = (struct ptx_mark){.kind = kind, .loop = loop, .copy = copy};
     struct ptx_statement s = {.kind = PTX_AT_MARK, .mark = mark};
     push(b, s);
-}
-
-/* --- pieces --- */
-
-struct ptx_code *ptx_divert(struct ptx_builder *b, struct ptx_code *to)
-{
-    struct ptx_code *before = b->code;
-    b->code = to;
-    b->line_changed = b->line_changed || b->next_line.file != 0;
-    return before;
-}
-
-void ptx_append(struct ptx_builder *b, struct ptx_code *code)
-{
-    for (size_t i = 0; i < code->statements.count; i++)
-        push(b, code->statements.data[i]);
-    code->statements.count = 0;
-    b->line_changed = b->line_changed || b->next_line.file != 0;
 }
 
 /* --- source lines --- */

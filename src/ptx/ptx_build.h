@@ -24,8 +24,6 @@
 
 enum { PTX_REGISTER_CLASSES = 8 };
 
-struct ptx_code;
-
 enum { PTX_RECENT = 32 };
 
 struct ptx_builder {
@@ -37,7 +35,6 @@ struct ptx_builder {
     struct name_table mnemonics;
     struct name_entry recent[PTX_RECENT];    /* of these, by where their texts are */
     VEC(struct ptx_statement) head;          /* declarations at the start of the body */
-    struct ptx_code *code;                   /* receives statements; NULL: the body */
     uint32_t range_of[PTX_REGISTER_CLASSES]; /* index + 1; 0: none yet */
     struct ptx_line next_line;
     const struct ptx_line *line;
@@ -163,18 +160,6 @@ struct ptx_instruction *ptx_branch(struct ptx_builder *b, struct ptx_label *labe
 
 /* Marks the place before the next instruction. After ptx_end, function->marks has it. */
 void ptx_mark(struct ptx_builder *b, enum ptx_mark_kind kind, const void *loop, int copy);
-
-/* --- pieces of code that are joined later --- */
-
-struct ptx_code {
-    VEC(struct ptx_statement) statements;
-};
-/* Appends all further statements to `to`; NULL: to the function's body. Returns the piece that
- * received them until now, so that the caller can switch back. Each piece starts with its own
- * .loc. */
-struct ptx_code *ptx_divert(struct ptx_builder *b, struct ptx_code *to);
-/* Appends a piece to the current one; the piece is then empty. */
-void ptx_append(struct ptx_builder *b, struct ptx_code *code);
 
 /* --- source lines --- */
 

@@ -115,17 +115,12 @@ static void print_register(struct printer *p, uint32_t reg)
     }
 }
 
-void ptx_print_register(struct text *out, const struct ptx_function *f, uint32_t reg)
-{
-    struct printer p = {.out = out, .function = f};
-    print_register_slowly(&p, reg);
-}
-
 const char *ptx_register_name(struct arena *a, const struct ptx_function *f, uint32_t reg)
 {
     struct text name;
     text_init(&name, a);
-    ptx_print_register(&name, f, reg);
+    struct printer p = {.out = &name, .function = f};
+    print_register_slowly(&p, reg);
     return name.data;
 }
 

@@ -375,8 +375,6 @@ void sync_cluster_ends(struct roles_run *u);
 
 /* synccheck_roles_report.c */
 void sync_report_role_findings(struct roles_check *r);
-/* Returns `full[1]`. It lives in the check's arena. */
-const char *sync_barrier_text(const struct roles_check *r, int barrier);
 
 /* Checks a kernel that uses roles: reports findings, and returns the verdict. */
 enum sync_verdict sync_check_roles(struct sync_check *k, const char **why);

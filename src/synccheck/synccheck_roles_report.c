@@ -19,7 +19,8 @@ static int64_t arrivals_of(const struct roles_check *r, int barrier)
     return r->barriers.data[barrier_sym(r, barrier)]->arrivals;
 }
 
-const char *sync_barrier_text(const struct roles_check *r, int barrier)
+/* Returns `full[1]`. It lives in the check's arena. */
+static const char *barrier_text(const struct roles_check *r, int barrier)
 {
     size_t i = barrier_sym(r, barrier);
     const struct sym *sym = r->barriers.data[i];
@@ -315,7 +316,7 @@ static void report_parity(struct roles_check *r, const struct role_finding *f)
 static void report_bytes(struct roles_check *r, const struct role_finding *f)
 {
     struct diag *d = r->k->diag;
-    const char *name = sync_barrier_text(r, f->barrier);
+    const char *name = barrier_text(r, f->barrier);
     diag_error(d, f->early.loc,
                "a phase of `%s` never completes: %lld bytes are announced, and copies bring %lld",
                name, (long long)f->announced, (long long)f->bytes);
@@ -362,7 +363,7 @@ static void note_waiting(struct roles_check *r, const struct role_waiting *w)
     int64_t wanted = arrivals_of(r, w->barrier);
     diag_note(r->k->diag, w->place.loc,
               "%s %s here for `%s`, whose phase has %lld of %lld arrival%s%s", warps, verb,
-              sync_barrier_text(r, w->barrier), (long long)w->arrivals, (long long)wanted,
+              barrier_text(r, w->barrier), (long long)w->arrivals, (long long)wanted,
               wanted == 1 ? "" : "s", w->arrivals == wanted ? ", and lacks bytes" : "");
 }
 
@@ -418,7 +419,7 @@ static void note_warpgroups(struct roles_check *r, const struct role_finding *f)
 static void report_early(struct roles_check *r, const struct role_finding *f)
 {
     struct diag *d = r->k->diag;
-    const char *name = sync_barrier_text(r, f->barrier);
+    const char *name = barrier_text(r, f->barrier);
     int64_t wanted = arrivals_of(r, f->barrier);
     if (f->kind == ROLE_EARLY_COPY)
         diag_error(d, f->late.loc,
@@ -448,7 +449,7 @@ static void report_overtaken(struct roles_check *r, const struct role_finding *f
     struct diag *d = r->k->diag;
     const int role = f->late.role;
     bool apart = !f->late.thread && find_step(r, role, role + 1, STEP_COPY, NULL);
-    const char *name = sync_barrier_text(r, f->barrier);
+    const char *name = barrier_text(r, f->barrier);
     diag_error(d, f->late.loc,
                "`%s` may be two phases ahead of this wait, which then waits forever: a wait sees "
                "only whether a phase is even or odd",
@@ -473,7 +474,7 @@ static void report_peer(struct roles_check *r, const struct role_finding *f)
 {
     struct diag *d = r->k->diag;
     bool begins = f->kind == ROLE_UNBEGUN, copies = f->late.work == WORK_COPY;
-    const char *name = f->barrier >= 0 ? sync_barrier_text(r, f->barrier) : f->tile->name;
+    const char *name = f->barrier >= 0 ? barrier_text(r, f->barrier) : f->tile->name;
     diag_error(d, f->late.loc, "%s of another block, which may %s",
                arena_printf(r->k->arena, copies ? "this copies to `%s`" : "this uses `%s`", name),
                !begins          ? "have ended before"

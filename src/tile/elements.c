@@ -13,7 +13,8 @@ void type_coordinates(const struct type *t, int64_t number, int64_t *at)
     }
 }
 
-int64_t type_number(const struct type *t, const int64_t *at)
+/* Returns the row-major number of the element at the coordinates. */
+static int64_t type_number(const struct type *t, const int64_t *at)
 {
     int64_t number = 0;
     for (int i = 0; i < t->rank; i++) {

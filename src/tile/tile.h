@@ -315,8 +315,6 @@ int64_t type_elements(const struct type *t); /* product of the extents; 1 for a 
 int64_t type_bytes(const struct type *t);    /* bytes of all elements, without gaps */
 /* Finds the coordinates of an element from its row-major number. */
 void type_coordinates(const struct type *t, int64_t number, int64_t *at);
-/* Returns the row-major number of the element at the coordinates. */
-int64_t type_number(const struct type *t, const int64_t *at);
 /* Returns the number of the element of `from`, right-aligned, that broadcasting copies to the
  * coordinates in `to`. */
 int64_t type_broadcast_number(const struct type *from, const struct type *to, const int64_t *at);

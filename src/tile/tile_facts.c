@@ -11,7 +11,8 @@
 
 #include "base/grid.h"
 
-bool tile_facts_op(enum op op, enum facts_op *out)
+/* Returns whether the domain has a rule for the op on integers; *out is then its name there. */
+static bool op_of(enum op op, enum facts_op *out)
 {
     switch (op) {
 #define FACTS_OP(name, operands, rule)                                                             \
@@ -41,6 +42,14 @@ static struct tile_limit limit_by(const struct expr *bound, int64_t more)
     return bound && is_small(more) ? (struct tile_limit){bound, more} : no_limit;
 }
 
+/* Returns the symbol's number if it is a scalar that keeps its first value; otherwise -1. */
+static int constant_of(const struct tile_facts *t, const struct sym *s)
+{
+    int number = numbering_of(&t->numbers, s);
+    bool scalar = (s->storage == ST_PARAM || s->storage == ST_SCALAR) && s->type.rank == 0;
+    return scalar && !s->is_pointer && number >= 0 && t->assigned[number] == 0 ? number : -1;
+}
+
 static bool never_changes(struct tile_facts *t, const struct expr *e)
 {
     if (!(op_table[e->op].flags & OP_PURE) || e->op == OP_THREAD || e->op == OP_BLOCK ||
@@ -48,7 +57,7 @@ static bool never_changes(struct tile_facts *t, const struct expr *e)
         return false;
     if (e->op == OP_REF)
         return e->sym->storage == ST_CONST ||
-               (e->sym->storage == ST_PARAM && tile_facts_constant(t, e->sym) >= 0);
+               (e->sym->storage == ST_PARAM && constant_of(t, e->sym) >= 0);
     bool added, never = true;
     struct number_entry *known = number_map_entry(t->arena, &t->never, (uintptr_t)e, &added);
     if (!added)
@@ -235,7 +244,7 @@ static struct tile_fact of_other(struct tile_facts *t, const struct expr *e)
 {
     enum facts_op op;
     struct tile_fact f = any_value(e->type.dtype);
-    bool has_rule = tile_facts_op(e->op, &op) && e->count == facts_operands(op) &&
+    bool has_rule = op_of(e->op, &op) && e->count == facts_operands(op) &&
                     (e->type.dtype != DT_BOOL || op_table[e->op].class != CLASS_ARITH);
     for (int i = 0; i < e->count && has_rule; i++)
         has_rule = e->args[i]->type.rank == 0;
@@ -288,20 +297,13 @@ void tile_facts_forget(struct tile_facts *t, size_t known)
     }
 }
 
-int tile_facts_constant(const struct tile_facts *t, const struct sym *s)
-{
-    int number = numbering_of(&t->numbers, s);
-    bool scalar = (s->storage == ST_PARAM || s->storage == ST_SCALAR) && s->type.rank == 0;
-    return scalar && !s->is_pointer && number >= 0 && t->assigned[number] == 0 ? number : -1;
-}
-
 /* Returns the number of the scalar that e is, if it keeps its first value or is the counter; otherwise -1. */
 static int learner(const struct tile_facts *t, const struct expr *e, int counter)
 {
     if (e->op != OP_REF || !dtype_is_int(e->type.dtype))
         return -1;
     int number = numbering_of(&t->numbers, e->sym);
-    return number >= 0 && number == counter ? number : tile_facts_constant(t, e->sym);
+    return number >= 0 && number == counter ? number : constant_of(t, e->sym);
 }
 
 /* Learns from x % n == 0. A large u64 has other remainders than the number that it is kept as. */
@@ -348,7 +350,7 @@ void tile_facts_learn(struct tile_facts *t, const struct expr *condition, int co
         return;
     }
     if (op_table[condition->op].class != CLASS_COMPARE || condition->args[0]->type.rank > 0 ||
-        condition->args[1]->type.rank > 0 || !tile_facts_op(condition->op, &op))
+        condition->args[1]->type.rank > 0 || !op_of(condition->op, &op))
         return;
     if (op == FACTS_EQ)
         learn_divisor(t, condition, counter);

@@ -48,8 +48,6 @@ void tile_facts_find(struct tile_facts *t, struct arena *a, const struct kernel 
 /* Return what is known of an integer or bool. t NULL: parameters and variables have any value. */
 struct tile_fact tile_fact_of(struct tile_facts *t, const struct expr *e);
 struct facts tile_facts_of(struct tile_facts *t, const struct expr *e);
-/* Returns the symbol's number if it is a scalar that keeps its first value; otherwise -1. */
-int tile_facts_constant(const struct tile_facts *t, const struct sym *s);
 /* Learns that the condition is true, about scalars that keep their first value and about the symbol with the number
  * `counter`; -1: none. */
 void tile_facts_learn(struct tile_facts *t, const struct expr *condition, int counter);
@@ -61,8 +59,5 @@ void tile_facts_set(struct tile_facts *t, int number, struct tile_fact f);
 void tile_facts_forget(struct tile_facts *t, size_t known);
 /* Returns e without casts that keep the value. */
 const struct expr *tile_facts_plain(const struct expr *e);
-
-/* Returns whether the domain has a rule for the op on integers; *out is then its name there. */
-bool tile_facts_op(enum op op, enum facts_op *out);
 
 #endif

@@ -20,7 +20,7 @@ static int column_width(const struct column *c)
     return title > c->width ? title : c->width;
 }
 
-void table_row(FILE *out, const struct column *columns, int count, const char *const *cells)
+static void table_row(FILE *out, const struct column *columns, int count, const char *const *cells)
 {
     while (count > 1 && !*cells[count - 1]) /* no blanks at the end of the line */
         count--;
@@ -36,7 +36,7 @@ void table_row(FILE *out, const struct column *columns, int count, const char *c
     }
 }
 
-void table_header(FILE *out, const struct column *columns, int count)
+static void table_header(FILE *out, const struct column *columns, int count)
 {
     const char *titles[CELLS_MOST];
     for (int i = 0; i < count && i < CELLS_MOST; i++)

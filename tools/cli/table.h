@@ -11,9 +11,6 @@ struct column {
     bool left;
 };
 
-void table_header(FILE *out, const struct column *columns, int count);
-void table_row(FILE *out, const struct column *columns, int count, const char *const *cells);
-
 /* Row that is built cell by cell, each cell with its column. */
 enum { CELLS_MOST = 16, CELL_BYTES = 640 };
 struct cells {

@@ -397,7 +397,9 @@ static void put(FILE *out, int count, char c)
         fputc(c, out);
 }
 
-void tensor_print(FILE *out, const tw_array *a)
+/* Prints the elements as a Python list: "[1.0, 3.0, nan]". Several axes are nested lists, one
+ * row a line, elements aligned. */
+static void tensor_print(FILE *out, const tw_array *a)
 {
     char text[40];
     int64_t n = tensor_elements(a);

@@ -89,9 +89,6 @@ void tensor_json(struct json *j, const tw_array *a);
 /* Writes an element as Python does: "0.1", "nan", "3", "True". A float is the shortest text that
  * reads back as the same element. */
 void tensor_element_text(char *out, size_t size, const tw_array *a, int64_t index);
-/* Prints the elements as a Python list: "[1.0, 3.0, nan]". Several axes are nested lists, one
- * row a line, elements aligned. */
-void tensor_print(FILE *out, const tw_array *a);
 enum { SHOWN_ELEMENTS = 64 }; /* largest array that is printed element by element */
 /* Prints an array to standard output: the elements as a Python list; for several axes, the type
  * and one line a row. For more than SHOWN_ELEMENTS elements, prints one line with the type,

@@ -30,8 +30,10 @@ static struct untouched_array *add_untouched(struct untouched *u, const char *na
     return x;
 }
 
-void untouched_take(struct untouched *u, const char *name, const tw_array *now,
-                    const tw_array *filled)
+/* Records untouched elements after a run that began with `filled` (of the type and shape of
+ * `now`) in the array. For one-byte types, only two runs with different fills give certainty. */
+static void untouched_take(struct untouched *u, const char *name, const tw_array *now,
+                           const tw_array *filled)
 {
     size_t size = tw_dtype_size(now->dtype);
     int64_t count = tensor_elements(now);

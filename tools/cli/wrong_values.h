@@ -18,11 +18,9 @@ struct untouched {
     int count;
 };
 
-/* Records untouched elements after a run that began with `filled` (of the type and shape of
- * `now`) in the array. For one-byte types, only two runs with different fills give certainty. */
-void untouched_take(struct untouched *u, const char *name, const tw_array *now,
-                    const tw_array *filled);
-/* Like untouched_take, for arrays filled with zeros, or by tensor_fill_unwritten(turn). */
+/* Record untouched elements after a run that began with zeros in the array, or with the values of
+ * tensor_fill_unwritten(turn). For one-byte types, only two runs with different fills give
+ * certainty. */
 void untouched_take_zeros(struct untouched *u, const char *name, const tw_array *now);
 void untouched_take_unwritten(struct untouched *u, const char *name, const tw_array *now, int turn);
 void untouched_free(struct untouched *u);

@@ -439,7 +439,7 @@ static void draw_plot(const struct view *v, const struct chart *c)
     draw_names(v, c);
 }
 
-void chart_draw(FILE *out, const struct chart *c)
+static void chart_draw(FILE *out, const struct chart *c)
 {
     struct view v = {.out = out};
     int height = chart_height(c);

@@ -39,7 +39,6 @@ struct chart {
     struct chart_kernel *kernels;
 };
 
-void chart_draw(FILE *out, const struct chart *c);
 /* Writes the whole diagram, or no file if that fails. Returns NULL, or a message; the caller
  * frees. */
 char *chart_write(const char *path, const struct chart *c);

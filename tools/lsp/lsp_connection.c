@@ -64,7 +64,8 @@ char *lsp_read(size_t *length)
 
 /* --- writing --- */
 
-void lsp_begin(struct json *j)
+/* Begins a message: opens the object for its members. lsp_send ends and sends it. */
+static void begin(struct json *j)
 {
     json_hold(j);
     json_open(j, '{');
@@ -94,14 +95,14 @@ static void put_id(struct json *j, const struct json_value *id)
 
 void lsp_begin_result(struct json *j, const struct json_value *id)
 {
-    lsp_begin(j);
+    begin(j);
     put_id(j, id);
     json_key(j, "result");
 }
 
 void lsp_begin_notification(struct json *j, const char *method)
 {
-    lsp_begin(j);
+    begin(j);
     json_put_text(j, "method", method);
     json_key(j, "params");
 }
@@ -109,7 +110,7 @@ void lsp_begin_notification(struct json *j, const char *method)
 void lsp_send_error(const struct json_value *id, enum lsp_error code, const char *text)
 {
     struct json j;
-    lsp_begin(&j);
+    begin(&j);
     put_id(&j, id);
     json_open_object(&j, "error");
     json_put_integer(&j, "code", code);

@@ -19,9 +19,7 @@ enum lsp_error {
  * input. Skips input without a valid header, and answers it with an error. */
 char *lsp_read(size_t *length);
 
-/* Begins a message: opens the object for its members. lsp_send ends and sends it. Threads may
- * send at the same time. */
-void lsp_begin(struct json *j);
+/* Ends a message and sends it. Threads may send at the same time. */
 void lsp_send(struct json *j);
 
 /* Begins the answer to the request `id`, up to the value of "result". */

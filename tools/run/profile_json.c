@@ -69,7 +69,7 @@ static void put_products(struct json *j, const tw_profile *p)
     json_close(j, ']');
 }
 
-void slow_paths_json(const tw_slow_path *slow, int count, struct json *j)
+static void slow_paths_json(const tw_slow_path *slow, int count, struct json *j)
 {
     json_open_list(j, "slow");
     for (int i = 0; i < count; i++) {

@@ -126,7 +126,8 @@ static void report_products(const tw_profile *p)
     }
 }
 
-void slow_paths_report(const tw_slow_path *slow, int count)
+/* Prints the reasons why the engine does not take its fastest ways, each with the way out. */
+static void slow_paths_report(const tw_slow_path *slow, int count)
 {
     for (int i = 0; i < count; i++) {
         char *label = need_text("  line %d: ", slow[i].line);

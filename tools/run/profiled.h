@@ -26,9 +26,6 @@ void profile_report_roofs(const struct profile *p);
 void profile_json_roofs(const struct profile *p, struct json *j);
 /* Writes the flame graph, if one is asked for. Returns a status, after a message. */
 int profile_draw(const struct profile *p, struct complaints *complaints);
-/* Prints the reasons why the engine does not take its fastest ways, each with the way out. */
-void slow_paths_report(const tw_slow_path *slow, int count);
-void slow_paths_json(const tw_slow_path *slow, int count, struct json *j);
 
 #define OPTIONS_PROFILE                                                                            \
     {.name = "profile",                                                                            \

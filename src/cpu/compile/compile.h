@@ -318,9 +318,6 @@ bool compile_known(struct compiler *c, const struct expr *e, struct value *out);
 /* Returns whether the integer scalar e is affine: its value in the first lane, plus step[i] for
  * each step along thread axis i. Sums wrap as i32. */
 bool compile_expr_affine(const struct compiler *c, const struct expr *e, int64_t *step);
-/* Returns whether e is thread.x, or a variable that is declared as thread.x (it may be assigned
- * later). */
-bool compile_expr_is_thread(const struct compiler *c, const struct expr *e);
 /* Returns n if e is thread.x / n or thread.x % n, also when written as a shift or a mask; 0: e
  * is another expression. */
 int64_t compile_thread_divisor(const struct compiler *c, const struct expr *e);

@@ -123,7 +123,9 @@ static bool combine(int64_t *step, int64_t a, const int64_t *x, int64_t b, const
     return fits;
 }
 
-bool compile_expr_is_thread(const struct compiler *c, const struct expr *e)
+/* Returns whether e is thread.x, or a variable that is declared as thread.x (it may be assigned
+ * later). */
+static bool is_thread_x(const struct compiler *c, const struct expr *e)
 {
     return (e->op == OP_THREAD && e->axis == 0) ||
            (e->op == OP_REF && compile_slot_of(c, e->sym)->is_thread);
@@ -134,8 +136,8 @@ int64_t compile_thread_divisor(const struct compiler *c, const struct expr *e)
     bool power = e->op == OP_SHR || e->op == OP_AND;
     struct literal n;
     if ((!power && e->op != OP_DIV && e->op != OP_REM) || e->type.dtype != DT_I32 ||
-        !compile_expr_is_thread(c, e->args[0]) || !compile_expr_constant(c, e->args[1], &n) ||
-        n.i < 1 || n.i > MAX_THREADS)
+        !is_thread_x(c, e->args[0]) || !compile_expr_constant(c, e->args[1], &n) || n.i < 1 ||
+        n.i > MAX_THREADS)
         return 0;
     if (!power)
         return n.i;

@@ -533,8 +533,6 @@ void race_need_shared(struct race_try *t, uint64_t end);
 /* Returns the cell of an address, and the number of cells from there on; NULL: the page keeps only
  * writes. */
 struct race_cell *race_cells_at(struct race_try *t, uint64_t address, size_t *count);
-/* Returns the history of a byte. */
-struct race_cell race_history_of(struct race_try *t, uint64_t byte);
 /* Returns true if a record is still the last write of all its bytes at an address. */
 bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race_time epoch);
 

@@ -178,13 +178,23 @@ static bool goes_on(struct sim_races *r, struct race_record *all, const struct r
     return true;
 }
 
+/* Returns the history of a byte. */
+static struct race_cell history_of(struct race_try *t, uint64_t byte)
+{
+    size_t there;
+    const struct race_cell *cell = race_cells_at(t, byte, &there);
+    const struct race_cell write = {
+        cell ? 0 : race_page_of(t->r, byte)->writes[byte / 4 % RACE_PAGE_WORDS], 0};
+    return race_byte_of(t->pool, cell ? *cell : write, (int)(byte & 3));
+}
+
 /* Returns true if no byte of this write is one that the record has written, or may have. */
 static bool is_apart(struct race_try *t, uint32_t record)
 {
     const uint64_t step = t->self.bytes < 4 ? 1 : 4;
     for (uint32_t m = t->a->mask; m; m &= m - 1)
         for (uint64_t b = 0; b < t->self.bytes; b += step) {
-            struct race_cell cell = race_history_of(t, t->a->address[__builtin_ctz(m)] + b);
+            struct race_cell cell = history_of(t, t->a->address[__builtin_ctz(m)] + b);
             if (cell.others || cell.write == record)
                 return false;
         }
@@ -481,15 +491,6 @@ struct race_cell *race_cells_at(struct race_try *t, uint64_t address, size_t *co
     return &page->cell[i];
 }
 
-struct race_cell race_history_of(struct race_try *t, uint64_t byte)
-{
-    size_t there;
-    const struct race_cell *cell = race_cells_at(t, byte, &there);
-    const struct race_cell write = {
-        cell ? 0 : race_page_of(t->r, byte)->writes[byte / 4 % RACE_PAGE_WORDS], 0};
-    return race_byte_of(t->pool, cell ? *cell : write, (int)(byte & 3));
-}
-
 bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race_time epoch)
 {
     const struct race_record *write = &t->pool->records[record];
@@ -499,7 +500,7 @@ bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race
     if (t->a->space == SIM_SHARED)
         race_need_shared(t, address + bytes);
     for (uint64_t b = 0; b < bytes; b++)
-        if (race_history_of(t, address + b).write != record)
+        if (history_of(t, address + b).write != record)
             return false;
     return true;
 }
