@@ -99,7 +99,7 @@ struct entry_call {
     struct entry_needs *needs; /* to be filled; NULL: not asked */
 };
 
-/* --- entry.c --- */
+/* --- entry_arguments.c --- */
 
 /* Converts a float to the parameter's type. Returns false if it is outside the type's range. */
 bool entry_float_bits(enum dtype t, double v, uint64_t *bits);

@@ -458,7 +458,7 @@ void packed_caches_close(const struct launch_state *l);
 /* Notes why the block cannot go on, which waits although no other block can. */
 void exec_roles_deadlock(struct frame *f);
 
-/* --- clusters.c --- */
+/* --- cluster_peers.c, clusters.c --- */
 
 /* struct roles_detail.peer and .run */
 struct frame *clusters_frame(struct frame *f, const struct access *a, struct loc loc);

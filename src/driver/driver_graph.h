@@ -55,7 +55,7 @@ struct driver_graph {
     bool auto_free;             /* a launch first frees what an earlier one allocated */
 };
 
-/* --- driver_task.c: tasks that a graph keeps --- */
+/* --- tasks that a graph keeps --- */
 
 /* Copies the caller's memory that a task points to, and notes its call. Returns false without
  * memory. */

@@ -123,7 +123,7 @@ int driver_copy_between(const struct driver_copy_end *to, const struct driver_co
 /* Reads the caller's parameters. Returns an error for arrays of textures. */
 int driver_copy_of(const struct driver_copy_3d *p, struct driver_copy *out);
 
-/* driver_pool.c: notes that work of the stream uses all bytes of the memory; verb: "frees". */
+/* driver_work.c: notes that work of the stream uses all bytes of the memory; verb: "frees". */
 void driver_touch_memory(struct driver_stream *s, const struct driver_memory *m, const char *verb);
 
 /* A list of nodes of graphs (driver_graph.h), each with the data of its edge. */
@@ -149,7 +149,7 @@ struct driver_event {
 /* Records an event; done: the work before it. */
 void driver_event_record(struct driver_event *e, const struct driver_clock *done);
 
-/* driver_dependent.c: runs a launch in a stream, perhaps before the previous kernel has ended. */
+/* driver_run.c: runs a launch in a stream, perhaps before the previous kernel has ended. */
 int driver_dependent_launch(struct driver_launched *l, struct driver_stream *s);
 
 #endif

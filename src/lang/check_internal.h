@@ -513,7 +513,7 @@ struct sym *check_keep_value(struct checker *c, const char *name, const struct t
 /* Takes the offset of at(…). */
 void check_placement(struct checker *c, const struct node *n, struct sym *s);
 
-/* check_call.c, check_shape.c, check_effect.c */
+/* check_call.c */
 struct expr *check_call(struct checker *c, const struct node *n, const struct type *want);
 /* check_made.c: calls that are made of other ops */
 /* Returns e for several uses: a variable if a statement may be added before, else e itself,
@@ -522,20 +522,23 @@ struct expr *check_keep_for_uses(struct checker *c, const char *name, struct exp
 struct expr *check_arg_reduce(struct checker *c, const struct node *n, enum op op);
 struct expr *check_random(struct checker *c, const struct node *n, enum op op,
                           const struct type *want);
+/* check_shape.c */
 struct expr *check_shape_call(struct checker *c, const struct node *n, enum op op,
                               const struct type *want);
 bool check_is_shape_call(enum op op);
+/* check_effect.c */
 struct expr *check_atomic(struct checker *c, const struct node *n, enum op op);
 /* Checks arrive(element [, n]). If it is only a part of a value, a declaration before the statement
  * takes the old value, and the result is the declared variable. */
 struct expr *check_arrive(struct checker *c, const struct node *n, const struct type *want);
 void check_effect_call(struct checker *c, const struct node *n, enum op op);
 
+/* check_table.c: checks table[…][…]. */
+struct expr *check_lookup(struct checker *c, struct sym *table, const struct node *n);
+
 /* check_access.c */
 struct expr *check_name(struct checker *c, const struct node *n);
 struct expr *check_access(struct checker *c, const struct node *n);
-struct expr *check_lookup(struct checker *c, struct sym *table,
-                          const struct node *n); /* check_table.c: table[…][…] */
 struct expr *check_member(struct checker *c, const struct node *n);
 /* Checks an lvalue; `why` says how it is used ("assigned to"). */
 struct expr *check_target(struct checker *c, const struct node *n, const char *why);
@@ -575,9 +578,7 @@ bool check_fn_has_return(const struct node *fn);    /* true if every path return
 bool check_fn_returns_early(const struct node *fn); /* also at another place than its end */
 /* Returns true if the fn is one expression, or a chain of `if (c) return …;` that becomes one. */
 bool check_fn_is_choice(const struct node *fn);
-void check_uncalled(struct checker *c, const struct node *fn); /* check_uncalled.c: the names in a
-                                                                 * fn that no kernel calls */
-void check_fn_returns(struct diag *d, const struct node *fn);  /* reports paths without a return */
+void check_fn_returns(struct diag *d, const struct node *fn); /* reports paths without a return */
 struct expr *check_choice(struct checker *c, const struct entry *fn, const struct type *type);
 bool check_inline_early(struct checker *c, const struct entry *fn, const struct result_types *types,
                         struct fn_results *out);
@@ -589,6 +590,9 @@ bool check_returns_within(const struct checker *c, const struct node *n);
 bool check_returning(struct checker *c, const struct node *n);
 /* Checks a body and the statements after it as one list. Either may be NULL: none. */
 struct stmt *check_arm_and(struct checker *c, const struct node *arm, const struct node *rest);
+
+/* check_uncalled.c: checks the names in a fn that no kernel calls. */
+void check_uncalled(struct checker *c, const struct node *fn);
 
 /* check_decl.c, check_view.c */
 void check_decls(struct checker *c, const struct node *n);
@@ -647,6 +651,9 @@ struct expr *check_multicast(struct checker *c, const struct node *n);
 /* Reports a call of `lock` or `unlock` in a kernel with clusters. */
 bool check_has_no_cluster(struct checker *c, const struct node *n);
 void check_cluster_sync(struct checker *c, const struct node *n);
+
+/* --- check_role.c --- */
+
 /* Checks a call of wait, expect, arrive on an mbarrier, dot_async, dot_wait, store_wait or
  * fence_async. */
 void check_role_call(struct checker *c, const struct node *n, enum op op);

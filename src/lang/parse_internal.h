@@ -190,15 +190,17 @@ bool parse_at_cast(const struct parser *p);         /* true at `(TYPE)` before a
 struct node *parse_tuple_or_expr(struct parser *p); /* (a, b) where several values are allowed */
 struct node *parse_call(struct parser *p);          /* NAME ( … ) */
 struct node *parse_owned_call(struct parser *p);    /* parse_slip_owned_call, and the call */
-/* parse_by.c */
-bool parse_at_by(const struct parser *p); /* true at `by (`, not on a line of its own */
-const struct by *parse_by(struct parser *p);
 struct node *
 parse_access(struct parser *p); /* NAME { [ … ] } [ by ]: N_NAME or N_ACCESS, without `else` */
 bool parse_at_peer(const struct parser *p); /* peer(…): a place in the memory of another block */
 struct node *parse_dims(struct parser *p);  /* { "[" expr "]" } */
 struct node *parse_list(struct parser *p,
                         enum token_kind close); /* expr { , expr }, before `close` */
+
+/* --- parse_by.c --- */
+
+bool parse_at_by(const struct parser *p); /* true at `by (`, not on a line of its own */
+const struct by *parse_by(struct parser *p);
 
 /* --- parse_type.c --- */
 

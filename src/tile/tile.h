@@ -306,13 +306,8 @@ static inline struct expr *access_peer(const struct expr *e)
 /* Returns the threads of a block: warps × 32, or the product of threads(…). */
 int kernel_block_threads(const struct kernel *k);
 
-/* --- build.c: making IR. All nodes live in k->arena. --- */
+/* --- elements.c: the numbers of elements --- */
 
-struct type type_scalar(enum dtype t);
-struct type type_tile(enum dtype t, int rank, const int64_t *extent);
-bool type_same_shape(const struct type *a, const struct type *b);
-int64_t type_elements(const struct type *t); /* product of the extents; 1 for a scalar */
-int64_t type_bytes(const struct type *t);    /* bytes of all elements, without gaps */
 /* Finds the coordinates of an element from its row-major number. */
 void type_coordinates(const struct type *t, int64_t number, int64_t *at);
 /* Returns the number of the element of `from`, right-aligned, that broadcasting copies to the
@@ -329,6 +324,14 @@ struct line {
 struct line type_line(const struct type *t, int axis);
 /* Returns the number of the first element of a line. */
 int64_t type_line_first(const struct line *l, int64_t line);
+
+/* --- build.c: making IR. All nodes live in k->arena. --- */
+
+struct type type_scalar(enum dtype t);
+struct type type_tile(enum dtype t, int rank, const int64_t *extent);
+bool type_same_shape(const struct type *a, const struct type *b);
+int64_t type_elements(const struct type *t); /* product of the extents; 1 for a scalar */
+int64_t type_bytes(const struct type *t);    /* bytes of all elements, without gaps */
 /* Broadcasts two shapes as NumPy does, right-aligned. Returns false if they do not fit.
  * EXTENT_RUNTIME fits any extent. */
 bool type_broadcast(const struct type *a, const struct type *b, struct type *out);
@@ -464,10 +467,10 @@ const char *expr_written(const struct expr *e, size_t *length);
 const char *overflow_message(struct arena *a, const struct expr *e, const char *code, size_t length,
                              const int64_t operands[2], const char *name);
 
-/* --- print.c --- */
-
 /* Returns overflow_message for a result of eval_overflow without values. */
 const char *overflow_text(struct arena *a, const struct expr *e);
+
+/* --- print.c --- */
 
 /* Prints the kernel as a module that compiles again to the same kernel. The constants that it
  * still names come before it. */
@@ -483,8 +486,9 @@ struct printed_lines {
     VEC(struct printed_line) list;
 };
 void kernel_print_lines(struct text *out, const struct kernel *k, struct printed_lines *lines);
-void expr_print(struct text *out, const struct expr *e);
 void stmt_print(struct text *out, const struct stmt *s, int indent); /* s alone, not s->next */
+/* print_expr.c */
+void expr_print(struct text *out, const struct expr *e);
 
 /* --- verify.c --- */
 

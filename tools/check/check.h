@@ -206,6 +206,8 @@ void check_ascending_inputs(struct check *c);
 /* Adds the options of a run with ascending inputs to the last finding. */
 void check_note_ascending(struct check *c);
 
+/* --- check_refused.c --- */
+
 /* Records that the present configuration was simulated for its target. */
 void check_target_takes(struct check *c);
 /* Records that the target refuses the present configuration, which the CPU engine ran; the

@@ -52,6 +52,21 @@ int program_open(struct program *p, const char *target, const struct program_con
 int program_open_in(struct program *p, const char *target, tw_context *ctx,
                     struct complaints *complaints);
 
+/* Returns the index of the parameter called `name`, of any kind. If there is none, prints a
+ * message that suggests arrays (`is_pointer`) or scalars and returns -1. */
+int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_pointer,
+               tw_param *out);
+
+/* Returns whether the text has the form of a GPU's name: cuda, cuda:1, sm_80. The library checks
+ * whether that GPU exists. */
+bool names_gpu(const char *target);
+/* Returns "; did you mean sm_90?" for a bare compute capability ("90" or "9.0"), else "". The
+ * caller frees. */
+char *capability_hint(const char *target);
+
+/* Finds the device called `name`; "cuda:0" also means "cuda". */
+bool device_named(const char *name, tw_device *out);
+
 /* --- program_text.c --- */
 
 /* Reads the text of the program's file. Returns STATUS_OK, or STATUS_USAGE after printing a message. */
@@ -79,21 +94,6 @@ bool program_is_family(struct program *p);
 /* Makes the program that of member number `index`: an ordinary kernel in its own file. Returns
  * STATUS_OK, or another status after printing a message. */
 int program_take_member(struct program *p, int index);
-
-/* Returns the index of the parameter called `name`, of any kind. If there is none, prints a
- * message that suggests arrays (`is_pointer`) or scalars and returns -1. */
-int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_pointer,
-               tw_param *out);
-
-/* Returns whether the text has the form of a GPU's name: cuda, cuda:1, sm_80. The library checks
- * whether that GPU exists. */
-bool names_gpu(const char *target);
-/* Returns "; did you mean sm_90?" for a bare compute capability ("90" or "9.0"), else "". The
- * caller frees. */
-char *capability_hint(const char *target);
-
-/* Finds the device called `name`; "cuda:0" also means "cuda". */
-bool device_named(const char *name, tw_device *out);
 
 /* --- scalars.c --- */
 

@@ -583,8 +583,9 @@ bool race_access(void *user, const struct sim_access *a);
 /* sim_race_sync.c */
 bool race_async(void *user, const struct sim_async_event *e);
 void race_copy_free(struct sim_races *r, struct race_copy *c);
-void race_fences_free(struct sim_races *r, struct race_warp *w);
 void race_block_sync_free(struct sim_races *r, struct race_block *b);
+/* sim_race_value.c */
+void race_fences_free(struct sim_races *r, struct race_warp *w);
 void race_locations_free(struct sim_races *r, struct race_locations *l);
 
 #endif
