@@ -2,7 +2,6 @@
 #include "aot/aot.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 extern const unsigned char aot_module_h[];

@@ -14,8 +14,6 @@
  * on the context that made it never interfere. */
 #include "api/entry.h"
 
-#include "base/grid.h"
-
 #include <string.h>
 
 /* --- the fast path --- */

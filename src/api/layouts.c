@@ -1,7 +1,6 @@
 #include "api/layouts.h"
 
 #include "layout/layout_text.h"
-#include "plan/plan_layouts.h"
 
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "api/objects.h"
 
 #include <string.h>
-#include <float.h>
 #include <inttypes.h>
 
 /* --- types --- */

@@ -4,7 +4,6 @@
 #include "cpu/program.h"
 #include "emit/emit.h"
 #include "plan/plan.h"
-#include "tile/probe.h"
 
 struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel *ir,
                              const struct choice *c, const bool *statics_known)

@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "base/shown.h"
 
 #include "base/number.h"
 

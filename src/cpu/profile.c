@@ -3,7 +3,6 @@
 #include "cpu/profile.h"
 
 #include "base/platform.h"
-#include "cpu/strips.h"
 
 #include <string.h>
 

@@ -1,9 +1,6 @@
 /* The lock, objects and their handles. */
 #include "driver/driver_task.h"
 
-#include "base/platform.h"
-#include "target/gpus.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "driver/driver.h"
 
 #include "driver/driver_task.h"
-#include "sim/sim_own.h"
 
 #include <stddef.h>
 #include <string.h>

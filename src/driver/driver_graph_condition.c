@@ -6,8 +6,6 @@
  * find what nothing orders. */
 #include "driver/driver_graph.h"
 
-#include "sim/sim_own.h"
-
 #include <stdlib.h>
 
 static uint32_t *words_of(const struct driver_condition *c)

@@ -4,8 +4,6 @@
  * process recorded has happened. */
 #include "driver/driver_task.h"
 
-#include "sim/sim_own.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

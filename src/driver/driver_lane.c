@@ -1,5 +1,4 @@
 /* Streams by handle, and the lanes in which nodes of graphs run. */
-#include "driver/driver_graph.h"
 #include "driver/driver_order.h"
 
 #include <stdlib.h>

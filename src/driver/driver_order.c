@@ -1,7 +1,5 @@
 #include "driver/driver_order.h"
 
-#include "sim/sim_own.h"
-
 #include <stdlib.h>
 #include <unistd.h>
 

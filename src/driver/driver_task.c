@@ -1,8 +1,6 @@
 /* Tasks: run now, or kept by a graph. */
 #include "driver/driver_graph.h"
 
-#include "sim/sim_own.h"
-
 #include <stdlib.h>
 
 static int run_host(const struct driver_task *t, const struct driver_stream *s)

@@ -4,8 +4,6 @@
  * about to write. */
 #include "driver/driver_graph.h"
 
-#include "sim/sim_own.h"
-
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,6 @@
 #include "driver/driver_order.h"
 #include "driver/driver_task.h"
 
-#include "sim/sim_own.h"
-
 #include <stdlib.h>
 #include <unistd.h>
 

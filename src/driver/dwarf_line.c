@@ -2,8 +2,6 @@
  * addresses at which a line begins. A sequence is a run of rows with rising addresses. */
 #include "driver/dwarf_read.h"
 
-#include "base/text.h"
-
 struct table {
     struct dwarf_reader names;   /* folders and files */
     struct dwarf_reader program; /* after them */

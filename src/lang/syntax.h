@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/dtype.h"
-#include "base/name_table.h"
 #include "tile/ops.h"
 
 enum node_kind {

@@ -11,8 +11,6 @@
  * additions do. The atom is inverted by elimination over GF(2); the additions of a result must
  * follow each other as the weights of a mixed radix, and are then its digits. */
 #include "layout/layout.h"
-
-#include "base/arithmetic.h"
 #include "layout/gf2.h"
 
 #include <string.h>

@@ -5,8 +5,6 @@
 
 #include "base/arithmetic.h"
 #include "base/real.h"
-
-#include <float.h>
 #include <math.h>
 
 double oracle_float_unit(enum dtype t)

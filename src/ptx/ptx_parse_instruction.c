@@ -9,7 +9,6 @@
  *   call        = call[.uni] [ list "," ] ( NAME | REGISTER ) [ "," list ] [ "," NAME ] ";"
  *   list        = "(" [ operand { "," operand } ] ")"
  */
-#include "ptx/ptx_choose.h"
 #include "ptx/ptx_parser.h"
 
 #include <string.h>

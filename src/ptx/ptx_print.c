@@ -1,8 +1,6 @@
 /* Prints data as text. There is one way to write everything, so text that is printed, parsed and
  * printed again does not change. */
 #include "ptx/ptx.h"
-
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* Finds the lowest .version for a module: drivers refuse versions newer than their own. */
 #include "ptx/ptx.h"
 
-#include <assert.h>
-
 struct version {
     int least;
 };

@@ -3,8 +3,6 @@
 
 #include "base/grid.h"
 #include "target/targets.h"
-
-#include <assert.h>
 #include <string.h>
 
 struct sim *sim_new(struct arena *arena)

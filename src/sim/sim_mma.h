@@ -3,8 +3,6 @@
 #ifndef TW_SIM_MMA_H
 #define TW_SIM_MMA_H
 
-#include "sim/sim_own.h"
-
 enum {
     MMA_WORDS = 4,       /* words of a block along k */
     MMA_SIDE = 8,        /* rows of a block; columns of a panel */

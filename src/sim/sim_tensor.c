@@ -2,7 +2,6 @@
  * bulk-copy and -tensor-copy. Each lane that executes the instruction issues a copy.
  *
  * Not simulated: the im2col modes of sm_100, gather4 and scatter4, reductions (cp.reduce), .cp_mask. */
-#include "ptx/ptx_choose.h"
 #include "sim/sim_bulk.h"
 #include "sim/sim_mbarrier.h"
 

@@ -4,8 +4,6 @@
  * 3.0, and sqlite3_open_v2 and prepare_v2 exist since 2007. */
 #ifndef TW_SQLITE_H
 #define TW_SQLITE_H
-
-#include <stdbool.h>
 #include <stdint.h>
 
 struct sqlite3;      /* a connection, */

@@ -1,6 +1,4 @@
 #include "tile/ops.h"
-
-#include <math.h>
 #include <string.h>
 
 /* The flags under the names that ops.def uses. */

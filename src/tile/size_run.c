@@ -1,7 +1,5 @@
 /* Runs programs of sizes in the library. */
 #include "tile/size_run.h"
-
-#include "base/text.h"
 #include "tile/launch_sizes.h"
 
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "cli/toolchain.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 #include "bench/bench_cpu.h"
 #include "bench/bench_launch.h"
-#include "cli/settings.h"
 #include "cli/tensor.h"
 #include "tilewright_look.h"
 

@@ -1,6 +1,5 @@
 #include "bench/bench_fill.h"
 #include "cli/tensor.h"
-#include "cli/tool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 #include "cli/file_new.h"
-#include "cli/complaints.h"
 #include "cli/tool.h"
 
 #include <errno.h>

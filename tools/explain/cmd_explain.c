@@ -5,7 +5,6 @@
 #include "explain/explain_cpu.h"
 #include "explain/explained.h"
 #include "cli/npy.h"
-#include "ptx/ptx_file.h"
 #include "ptx/ptx_launch.h"
 #include "cli/time_limit.h"
 

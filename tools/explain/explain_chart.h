@@ -7,9 +7,6 @@
 #include "tilewright.h"
 #include "tilewright_model.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-
 /* Roof of the diagram. Speeds are in FLOP/s, intensities in FLOP/B. The caller owns the texts. */
 struct chart_roof {
     const char *name; /* "HBM" */

@@ -1,6 +1,5 @@
 /* Finds the kernels for `explain` from the words, --compare and --sweep, and explains each. */
 #include "explain/explained.h"
-#include "ptx/ptx_file.h"
 #include "cli/doing.h"
 
 #include <stdlib.h>

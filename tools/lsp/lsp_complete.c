@@ -1,7 +1,6 @@
 /* Completes words: lists the words that may follow at a place of a text. The editor filters them
  * by the letters typed there. */
 #include "lsp/lsp.h"
-#include "cli/tool.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "tune/tune.h"
 
 #include "cli/product.h"
-#include "cli/settings.h"
 
 #include <stdlib.h>
 #include <string.h>

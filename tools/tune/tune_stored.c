@@ -1,7 +1,5 @@
 /* --stored: a table from the results in the store, without measuring. */
 #include "tune/tune.h"
-
-#include "cli/product.h"
 #include "cli/tuned.h"
 
 #include <stdlib.h>

@@ -7,7 +7,6 @@
  * only static values and the divisibility of sizes by 16 are compiled in. Among many candidates
  * and sizes, a run has some tiles of most kernels and a partial one; at the end the winner of each
  * problem is judged again at the problem's own sizes. */
-#include "cli/settings.h"
 #include "tune/tune.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "tune/tune.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
