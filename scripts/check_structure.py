@@ -73,6 +73,7 @@ PRESCRIBED = {
 WRITTEN_FOR_NAMES = re.compile(r"/\*.*?\*/|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.S | re.M)
 OUTSIDE = re.compile(r"^(?!static\b|typedef\b|__extension__|_Static_assert\b|[A-Z_]*INLINED?\b)"
                      r"[A-Za-z_][\w \*]*?[ \*](?:ROUTINE\()?(\w+)\)?(?=\(|\[| = |;)", re.M)
+ENTRY = re.compile(r"^(?:CONTEXT_)?ENTRY\((\w+),(\s*)\(", re.M)  # defines a function: src/driver/driver.h, src/runtime/runtime.h
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 NO_CALL = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^[ \t]*#[ \t]*include[^\n]*', re.S | re.M)
 USED = re.compile(r"(?<![.\w])(?<!->)(?<!struct )(?<!enum )[A-Za-z_]\w+")
@@ -175,7 +176,7 @@ def check_prefixes(root, errors):
         room = path.split("/")[1]
         text = open(os.path.join(root, path)).read()
         text = WRITTEN_FOR_NAMES.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), text)
-        for match in OUTSIDE.finditer(text):
+        for match in OUTSIDE.finditer(ENTRY.sub(r"int \1(\2", text)):
             name = match.group(1)
             words = name.split("_")
             prefixes = ("_".join(words[:n]) for n in range(1, len(words) + 1))
@@ -191,7 +192,7 @@ def calls_in(root, room):
     calls = {p: defaultdict(set) for p in texts}
     homes = defaultdict(set)  # of each name
     for path, text in texts.items():
-        for match in OUTSIDE.finditer(WRITTEN_FOR_NAMES.sub("", text)) if path.endswith(".c") else ():
+        for match in OUTSIDE.finditer(ENTRY.sub(r"int \1(\2", WRITTEN_FOR_NAMES.sub("", text))) if path.endswith(".c") else ():
             if not match.group(1).isupper() and not re.match(r"(struct|enum|union) \w+$", match.group(0)):
                 homes[match.group(1)].add(path)
     for path, text in texts.items():

@@ -62,6 +62,16 @@ void driver_make_lock(void);
     if (driver_state())                                                                            \
     return driver_state()
 
+/* Define an entry point that only returns a result. */
+#define ENTRY_BY(enter, name, parameters, result)                                                  \
+    int name parameters                                                                            \
+    {                                                                                              \
+        enter;                                                                                     \
+        return result;                                                                             \
+    }
+#define ENTRY(name, parameters, result) ENTRY_BY(ENTER, name, parameters, result)
+#define CONTEXT_ENTRY(name, parameters, result) ENTRY_BY(IN_CONTEXT, name, parameters, result)
+
 /* Lets other threads call for a millisecond. The caller holds the lock once. */
 void driver_pause(void);
 /* The name of the call in progress, as the program wrote it: "cudaMemcpy". */

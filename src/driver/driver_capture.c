@@ -284,17 +284,8 @@ static int begin(void *stream, int mode, struct driver_graph *into)
     return DRIVER_SUCCESS;
 }
 
-int cuStreamBeginCapture_v2(void *stream, int mode)
-{
-    IN_CONTEXT;
-    return begin(stream, mode, NULL);
-}
-
-int cuStreamBeginCapture(void *stream)
-{
-    IN_CONTEXT;
-    return begin(stream, MODE_GLOBAL, NULL);
-}
+CONTEXT_ENTRY(cuStreamBeginCapture_v2, (void *stream, int mode), begin(stream, mode, NULL))
+CONTEXT_ENTRY(cuStreamBeginCapture, (void *stream), begin(stream, MODE_GLOBAL, NULL))
 
 /* Adds nodes with their edges to the stream's tips. replaces: they become its only ones. */
 static int add_tips(struct driver_stream *s, void *const *list, const void *data, size_t count,
@@ -457,18 +448,12 @@ int cuStreamGetCaptureInfo_v3(void *stream, int *status, uint64_t *number, void 
     return result;
 }
 
-int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *number, void **graph,
-                              void *const **before, size_t *count)
-{
-    ENTER;
-    return cuStreamGetCaptureInfo_v3(stream, status, number, graph, before, NULL, count);
-}
-
-int cuStreamGetCaptureInfo(void *stream, int *status, uint64_t *number)
-{
-    ENTER;
-    return cuStreamGetCaptureInfo_v3(stream, status, number, NULL, NULL, NULL, NULL);
-}
+ENTRY(cuStreamGetCaptureInfo_v2,
+      (void *stream, int *status, uint64_t *number, void **graph, void *const **before,
+       size_t *count),
+      cuStreamGetCaptureInfo_v3(stream, status, number, graph, before, NULL, count))
+ENTRY(cuStreamGetCaptureInfo, (void *stream, int *status, uint64_t *number),
+      cuStreamGetCaptureInfo_v3(stream, status, number, NULL, NULL, NULL, NULL))
 
 int cuStreamUpdateCaptureDependencies_v2(void *stream, void *const *before, const void *data,
                                          size_t count, unsigned flags)
@@ -483,9 +468,6 @@ int cuStreamUpdateCaptureDependencies_v2(void *stream, void *const *before, cons
     return result == DRIVER_SUCCESS ? add_tips(s, before, data, count, flags == 1) : result;
 }
 
-int cuStreamUpdateCaptureDependencies(void *stream, void *const *before, size_t count,
-                                      unsigned flags)
-{
-    ENTER;
-    return cuStreamUpdateCaptureDependencies_v2(stream, before, NULL, count, flags);
-}
+ENTRY(cuStreamUpdateCaptureDependencies,
+      (void *stream, void *const *before, size_t count, unsigned flags),
+      cuStreamUpdateCaptureDependencies_v2(stream, before, NULL, count, flags))

@@ -234,11 +234,8 @@ int cuCtxSetLimit(int limit, size_t value)
     return DRIVER_SUCCESS;
 }
 
-int cuCtxSetCacheConfig(int config)
-{
-    IN_CONTEXT;
-    return config >= 0 && config <= 3 ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
-}
+CONTEXT_ENTRY(cuCtxSetCacheConfig, (int config),
+              config >= 0 && config <= 3 ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE)
 
 /* Preferences of caches and banks: the simulator has neither, so the usual one is always in force. */
 int cuCtxGetCacheConfig(int *config)
@@ -259,11 +256,8 @@ int cuCtxGetSharedMemConfig(int *config)
     return DRIVER_SUCCESS;
 }
 
-int cuCtxSetSharedMemConfig(int config)
-{
-    IN_CONTEXT;
-    return config >= 0 && config <= DRIVER_MOST_BANKS ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
-}
+CONTEXT_ENTRY(cuCtxSetSharedMemConfig, (int config),
+              config >= 0 && config <= DRIVER_MOST_BANKS ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE)
 
 int cuCtxGetId(void *context, uint64_t *id)
 {
@@ -302,23 +296,11 @@ int cuCtxEnablePeerAccess(void *context, unsigned flags)
     return DRIVER_PEER_UNSUPPORTED;
 }
 
-int cuCtxDisablePeerAccess(void *context)
-{
-    IN_CONTEXT;
-    return driver_object(context, DRIVER_CONTEXT) ? DRIVER_PEER_NOT_ENABLED
-                                                  : DRIVER_INVALID_CONTEXT;
-}
+CONTEXT_ENTRY(cuCtxDisablePeerAccess, (void *context),
+              driver_object(context, DRIVER_CONTEXT) ? DRIVER_PEER_NOT_ENABLED
+                                                     : DRIVER_INVALID_CONTEXT)
 
 /* --- profilers, which have nothing to do here --- */
 
-int cuProfilerStart(void)
-{
-    IN_CONTEXT;
-    return DRIVER_SUCCESS;
-}
-
-int cuProfilerStop(void)
-{
-    IN_CONTEXT;
-    return DRIVER_SUCCESS;
-}
+CONTEXT_ENTRY(cuProfilerStart, (void), DRIVER_SUCCESS)
+CONTEXT_ENTRY(cuProfilerStop, (void), DRIVER_SUCCESS)

@@ -14,17 +14,10 @@ static int copy(enum driver_side to_side, uint64_t to, enum driver_side from_sid
     return driver_enqueue(stream, &t);
 }
 
-int cuMemcpy(uint64_t to, uint64_t from, size_t bytes)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_EITHER_SIDE, to, DRIVER_EITHER_SIDE, from, bytes, NULL, true);
-}
-
-int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *stream)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_EITHER_SIDE, to, DRIVER_EITHER_SIDE, from, bytes, stream, false);
-}
+CONTEXT_ENTRY(cuMemcpy, (uint64_t to, uint64_t from, size_t bytes),
+              copy(DRIVER_EITHER_SIDE, to, DRIVER_EITHER_SIDE, from, bytes, NULL, true))
+CONTEXT_ENTRY(cuMemcpyAsync, (uint64_t to, uint64_t from, size_t bytes, void *stream),
+              copy(DRIVER_EITHER_SIDE, to, DRIVER_EITHER_SIDE, from, bytes, stream, false))
 
 int cuMemcpyPeer(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t bytes)
 {
@@ -41,41 +34,18 @@ int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_c
     return copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, stream, false);
 }
 
-int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_HOST_SIDE, (uintptr_t)from, bytes, NULL, true);
-}
-
-int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_HOST_SIDE, (uintptr_t)to, DRIVER_DEVICE_SIDE, from, bytes, NULL, true);
-}
-
-int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, NULL, false);
-}
-
-int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_HOST_SIDE, (uintptr_t)from, bytes, stream, false);
-}
-
-int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_HOST_SIDE, (uintptr_t)to, DRIVER_DEVICE_SIDE, from, bytes, stream, false);
-}
-
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
-{
-    IN_CONTEXT;
-    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, stream, false);
-}
+CONTEXT_ENTRY(cuMemcpyHtoD_v2, (uint64_t to, const void *from, size_t bytes),
+              copy(DRIVER_DEVICE_SIDE, to, DRIVER_HOST_SIDE, (uintptr_t)from, bytes, NULL, true))
+CONTEXT_ENTRY(cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes),
+              copy(DRIVER_HOST_SIDE, (uintptr_t)to, DRIVER_DEVICE_SIDE, from, bytes, NULL, true))
+CONTEXT_ENTRY(cuMemcpyDtoD_v2, (uint64_t to, uint64_t from, size_t bytes),
+              copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, NULL, false))
+CONTEXT_ENTRY(cuMemcpyHtoDAsync_v2, (uint64_t to, const void *from, size_t bytes, void *stream),
+              copy(DRIVER_DEVICE_SIDE, to, DRIVER_HOST_SIDE, (uintptr_t)from, bytes, stream, false))
+CONTEXT_ENTRY(cuMemcpyDtoHAsync_v2, (void *to, uint64_t from, size_t bytes, void *stream),
+              copy(DRIVER_HOST_SIDE, (uintptr_t)to, DRIVER_DEVICE_SIDE, from, bytes, stream, false))
+CONTEXT_ENTRY(cuMemcpyDtoDAsync_v2, (uint64_t to, uint64_t from, size_t bytes, void *stream),
+              copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, stream, false))
 
 static int copy_rows(const struct driver_copy_2d *p, void *stream, bool waits)
 {
@@ -102,48 +72,18 @@ static int copy_planes(const struct driver_copy_3d *p, void *stream, bool waits)
     return result == DRIVER_SUCCESS ? driver_enqueue(stream, &t) : result;
 }
 
-int cuMemcpy3D_v2(const struct driver_copy_3d *p)
-{
-    IN_CONTEXT;
-    return copy_planes(p, NULL, true);
-}
-
-int cuMemcpy3DAsync_v2(const struct driver_copy_3d *p, void *stream)
-{
-    IN_CONTEXT;
-    return copy_planes(p, stream, false);
-}
+CONTEXT_ENTRY(cuMemcpy3D_v2, (const struct driver_copy_3d *p), copy_planes(p, NULL, true))
+CONTEXT_ENTRY(cuMemcpy3DAsync_v2, (const struct driver_copy_3d *p, void *stream),
+              copy_planes(p, stream, false))
 
 /* Between contexts of the one device; their fields are the reserved ones of the copies above. */
-int cuMemcpy3DPeer(const struct driver_copy_3d *p)
-{
-    IN_CONTEXT;
-    return copy_planes(p, NULL, true);
-}
-
-int cuMemcpy3DPeerAsync(const struct driver_copy_3d *p, void *stream)
-{
-    IN_CONTEXT;
-    return copy_planes(p, stream, false);
-}
-
-int cuMemcpy2D_v2(const struct driver_copy_2d *p)
-{
-    IN_CONTEXT;
-    return copy_rows(p, NULL, true);
-}
-
-int cuMemcpy2DUnaligned_v2(const struct driver_copy_2d *p)
-{
-    IN_CONTEXT;
-    return copy_rows(p, NULL, true);
-}
-
-int cuMemcpy2DAsync_v2(const struct driver_copy_2d *p, void *stream)
-{
-    IN_CONTEXT;
-    return copy_rows(p, stream, false);
-}
+CONTEXT_ENTRY(cuMemcpy3DPeer, (const struct driver_copy_3d *p), copy_planes(p, NULL, true))
+CONTEXT_ENTRY(cuMemcpy3DPeerAsync, (const struct driver_copy_3d *p, void *stream),
+              copy_planes(p, stream, false))
+CONTEXT_ENTRY(cuMemcpy2D_v2, (const struct driver_copy_2d *p), copy_rows(p, NULL, true))
+CONTEXT_ENTRY(cuMemcpy2DUnaligned_v2, (const struct driver_copy_2d *p), copy_rows(p, NULL, true))
+CONTEXT_ENTRY(cuMemcpy2DAsync_v2, (const struct driver_copy_2d *p, void *stream),
+              copy_rows(p, stream, false))
 
 static int fill_rows(uint64_t to, size_t pitch, unsigned value, int bytes, size_t width,
                      size_t height, void *stream, bool waits)

@@ -401,11 +401,8 @@ int cuGraphAddDependencies_v2(void *graph, void *const *from, void *const *to, c
     return DRIVER_SUCCESS;
 }
 
-int cuGraphAddDependencies(void *graph, void *const *from, void *const *to, size_t count)
-{
-    ENTER;
-    return cuGraphAddDependencies_v2(graph, from, to, NULL, count);
-}
+ENTRY(cuGraphAddDependencies, (void *graph, void *const *from, void *const *to, size_t count),
+      cuGraphAddDependencies_v2(graph, from, to, NULL, count))
 
 static bool has_edge(const struct driver_node *n, const struct driver_node *before,
                      struct driver_edge e)
@@ -434,11 +431,8 @@ int cuGraphRemoveDependencies_v2(void *graph, void *const *from, void *const *to
     return DRIVER_SUCCESS;
 }
 
-int cuGraphRemoveDependencies(void *graph, void *const *from, void *const *to, size_t count)
-{
-    ENTER;
-    return cuGraphRemoveDependencies_v2(graph, from, to, NULL, count);
-}
+ENTRY(cuGraphRemoveDependencies, (void *graph, void *const *from, void *const *to, size_t count),
+      cuGraphRemoveDependencies_v2(graph, from, to, NULL, count))
 
 int cuGraphGetEdges_v2(void *graph, void **from, void **to, void *data, size_t *count)
 {
@@ -468,11 +462,8 @@ int cuGraphGetEdges_v2(void *graph, void **from, void **to, void *data, size_t *
     return DRIVER_SUCCESS;
 }
 
-int cuGraphGetEdges(void *graph, void **from, void **to, size_t *count)
-{
-    ENTER;
-    return cuGraphGetEdges_v2(graph, from, to, NULL, count);
-}
+ENTRY(cuGraphGetEdges, (void *graph, void **from, void **to, size_t *count),
+      cuGraphGetEdges_v2(graph, from, to, NULL, count))
 
 int cuGraphNodeGetDependencies_v2(void *node, void **nodes, void *data, size_t *count)
 {
@@ -481,11 +472,8 @@ int cuGraphNodeGetDependencies_v2(void *node, void **nodes, void *data, size_t *
     return n ? give_edges(&n->before, nodes, data, count) : DRIVER_INVALID_VALUE;
 }
 
-int cuGraphNodeGetDependencies(void *node, void **nodes, size_t *count)
-{
-    ENTER;
-    return cuGraphNodeGetDependencies_v2(node, nodes, NULL, count);
-}
+ENTRY(cuGraphNodeGetDependencies, (void *node, void **nodes, size_t *count),
+      cuGraphNodeGetDependencies_v2(node, nodes, NULL, count))
 
 int cuGraphNodeGetDependentNodes_v2(void *node, void **nodes, void *data, size_t *count)
 {
@@ -503,11 +491,8 @@ int cuGraphNodeGetDependentNodes_v2(void *node, void **nodes, void *data, size_t
     return result;
 }
 
-int cuGraphNodeGetDependentNodes(void *node, void **nodes, size_t *count)
-{
-    ENTER;
-    return cuGraphNodeGetDependentNodes_v2(node, nodes, NULL, count);
-}
+ENTRY(cuGraphNodeGetDependentNodes, (void *node, void **nodes, size_t *count),
+      cuGraphNodeGetDependentNodes_v2(node, nodes, NULL, count))
 
 /* Copies the caller's regions and data. */
 static bool keep_stub(struct driver_stub *s)

@@ -400,17 +400,10 @@ static int get_event(void *node, enum driver_task_kind kind, void **event)
     return DRIVER_SUCCESS;
 }
 
-int cuGraphEventRecordNodeGetEvent(void *node, void **event)
-{
-    IN_CONTEXT;
-    return get_event(node, TASK_RECORD, event);
-}
-
-int cuGraphEventWaitNodeGetEvent(void *node, void **event)
-{
-    IN_CONTEXT;
-    return get_event(node, TASK_WAIT, event);
-}
+CONTEXT_ENTRY(cuGraphEventRecordNodeGetEvent, (void *node, void **event),
+              get_event(node, TASK_RECORD, event))
+CONTEXT_ENTRY(cuGraphEventWaitNodeGetEvent, (void *node, void **event),
+              get_event(node, TASK_WAIT, event))
 
 int cuGraphEventRecordNodeSetEvent(void *node, void *event)
 {
@@ -478,12 +471,10 @@ int cuGraphAddNode_v2(void **node, void *graph, void *const *before, const void 
     return driver_graph_add_asked(&a, &t, read_any(parameters, &t));
 }
 
-int cuGraphAddNode(void **node, void *graph, void *const *before, size_t count,
-                   struct driver_any_node *parameters)
-{
-    ENTER;
-    return cuGraphAddNode_v2(node, graph, before, NULL, count, parameters);
-}
+ENTRY(cuGraphAddNode,
+      (void **node, void *graph, void *const *before, size_t count,
+       struct driver_any_node *parameters),
+      cuGraphAddNode_v2(node, graph, before, NULL, count, parameters))
 
 int cuGraphNodeSetParams(void *node, struct driver_any_node *parameters)
 {

@@ -231,11 +231,8 @@ static int instantiate(void **ready, void *graph, uint64_t flags)
 }
 
 /* An upload needs a stream, which only the call with parameters has. */
-int cuGraphInstantiateWithFlags(void **ready, void *graph, uint64_t flags)
-{
-    IN_CONTEXT;
-    return flags & UPLOAD ? DRIVER_INVALID_VALUE : instantiate(ready, graph, flags);
-}
+CONTEXT_ENTRY(cuGraphInstantiateWithFlags, (void **ready, void *graph, uint64_t flags),
+              flags &UPLOAD ? DRIVER_INVALID_VALUE : instantiate(ready, graph, flags))
 
 /* Instantiates a graph, and uploads it if the flags ask for that. */
 static int instantiate_in(void **ready, void *graph, const struct driver_instantiate *p)

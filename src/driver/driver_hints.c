@@ -88,19 +88,13 @@ static int device_of(struct driver_location location)
     return location.type == DRIVER_ON_DEVICE ? location.id : -1;
 }
 
-int cuMemPrefetchAsync_v2(uint64_t address, size_t bytes, struct driver_location location,
-                          unsigned flags, void *stream)
-{
-    ENTER;
-    return flags ? DRIVER_INVALID_VALUE
-                 : cuMemPrefetchAsync(address, bytes, device_of(location), stream);
-}
-
-int cuMemAdvise_v2(uint64_t address, size_t bytes, int advice, struct driver_location location)
-{
-    ENTER;
-    return cuMemAdvise(address, bytes, advice, device_of(location));
-}
+ENTRY(cuMemPrefetchAsync_v2,
+      (uint64_t address, size_t bytes, struct driver_location location, unsigned flags,
+       void *stream),
+      flags ? DRIVER_INVALID_VALUE
+            : cuMemPrefetchAsync(address, bytes, device_of(location), stream))
+ENTRY(cuMemAdvise_v2, (uint64_t address, size_t bytes, int advice, struct driver_location location),
+      cuMemAdvise(address, bytes, advice, device_of(location)))
 
 /* Returns what the hints of all pages of a range agree on. */
 static struct driver_hint agreed(uint64_t address, size_t bytes)
@@ -254,8 +248,4 @@ int cuStreamCopyAttributes(void *to, void *from)
     return DRIVER_SUCCESS;
 }
 
-int cuCtxResetPersistingL2Cache(void)
-{
-    IN_CONTEXT;
-    return DRIVER_SUCCESS;
-}
+CONTEXT_ENTRY(cuCtxResetPersistingL2Cache, (void), DRIVER_SUCCESS)

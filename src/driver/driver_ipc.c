@@ -180,11 +180,8 @@ int cuIpcOpenMemHandle_v2(uint64_t *address, struct driver_ipc_handle handle, un
     return DRIVER_SUCCESS;
 }
 
-int cuIpcOpenMemHandle(uint64_t *address, struct driver_ipc_handle handle, unsigned flags)
-{
-    ENTER;
-    return cuIpcOpenMemHandle_v2(address, handle, flags);
-}
+ENTRY(cuIpcOpenMemHandle, (uint64_t * address, struct driver_ipc_handle handle, unsigned flags),
+      cuIpcOpenMemHandle_v2(address, handle, flags))
 
 int cuIpcCloseMemHandle(uint64_t address)
 {

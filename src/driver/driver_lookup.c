@@ -42,8 +42,5 @@ int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t
     return found == FOUND || status ? DRIVER_SUCCESS : DRIVER_NOT_FOUND;
 }
 
-int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags)
-{
-    ENTER;
-    return cuGetProcAddress_v2(name, function, version, flags, NULL);
-}
+ENTRY(cuGetProcAddress, (const char *name, void **function, int version, uint64_t flags),
+      cuGetProcAddress_v2(name, function, version, flags, NULL))

@@ -26,11 +26,8 @@ int cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
     return DRIVER_SUCCESS;
 }
 
-int cuMemAlloc_v2(uint64_t *address, size_t bytes)
-{
-    IN_CONTEXT;
-    return make_at(DRIVER_DEVICE_MEMORY, bytes, address);
-}
+CONTEXT_ENTRY(cuMemAlloc_v2, (uint64_t * address, size_t bytes),
+              make_at(DRIVER_DEVICE_MEMORY, bytes, address))
 
 int cuMemAllocPitch_v2(uint64_t *address, size_t *pitch, size_t width, size_t height,
                        unsigned element)
@@ -81,11 +78,7 @@ int cuMemHostAlloc(void **to, size_t bytes, unsigned flags)
     return result;
 }
 
-int cuMemAllocHost_v2(void **to, size_t bytes)
-{
-    ENTER;
-    return cuMemHostAlloc(to, bytes, 0);
-}
+ENTRY(cuMemAllocHost_v2, (void **to, size_t bytes), cuMemHostAlloc(to, bytes, 0))
 
 int cuMemFreeHost(void *host)
 {

@@ -395,17 +395,9 @@ int cuLibraryLoadFromFile(void **library, const char *path, int *jit, void **jit
     return cuModuleLoad(library, path);
 }
 
-int cuLibraryUnload(void *library)
-{
-    ENTER;
-    return cuModuleUnload(library);
-}
-
-int cuLibraryGetKernel(void **kernel, void *library, const char *name)
-{
-    ENTER;
-    return cuModuleGetFunction(kernel, library, name);
-}
+ENTRY(cuLibraryUnload, (void *library), cuModuleUnload(library))
+ENTRY(cuLibraryGetKernel, (void **kernel, void *library, const char *name),
+      cuModuleGetFunction(kernel, library, name))
 
 int cuModuleGetFunctionCount(unsigned *count, void *module)
 {
@@ -428,17 +420,10 @@ int cuModuleEnumerateFunctions(void **functions, unsigned count, void *module)
     return DRIVER_SUCCESS;
 }
 
-int cuLibraryGetKernelCount(unsigned *count, void *library)
-{
-    ENTER;
-    return cuModuleGetFunctionCount(count, library);
-}
-
-int cuLibraryEnumerateKernels(void **kernels, unsigned count, void *library)
-{
-    ENTER;
-    return cuModuleEnumerateFunctions(kernels, count, library);
-}
+ENTRY(cuLibraryGetKernelCount, (unsigned *count, void *library),
+      cuModuleGetFunctionCount(count, library))
+ENTRY(cuLibraryEnumerateKernels, (void **kernels, unsigned count, void *library),
+      cuModuleEnumerateFunctions(kernels, count, library))
 
 int cuKernelGetLibrary(void **library, void *kernel)
 {
@@ -459,11 +444,8 @@ int cuLibraryGetModule(void **module, void *library)
     return DRIVER_SUCCESS;
 }
 
-int cuLibraryGetGlobal(uint64_t *address, size_t *bytes, void *library, const char *name)
-{
-    ENTER;
-    return cuModuleGetGlobal_v2(address, bytes, library, name);
-}
+ENTRY(cuLibraryGetGlobal, (uint64_t * address, size_t *bytes, void *library, const char *name),
+      cuModuleGetGlobal_v2(address, bytes, library, name))
 
 int cuKernelGetFunction(void **function, void *kernel)
 {
@@ -484,11 +466,7 @@ int cuFuncGetName(const char **name, void *function)
     return DRIVER_SUCCESS;
 }
 
-int cuKernelGetName(const char **name, void *kernel)
-{
-    ENTER;
-    return cuFuncGetName(name, kernel);
-}
+ENTRY(cuKernelGetName, (const char **name, void *kernel), cuFuncGetName(name, kernel))
 
 int cuFuncGetModule(void **module, void *function)
 {
@@ -500,11 +478,8 @@ int cuFuncGetModule(void **module, void *function)
     return DRIVER_SUCCESS;
 }
 
-int cuFuncLoad(void *function)
-{
-    IN_CONTEXT;
-    return driver_kernel_of(function) ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
-}
+CONTEXT_ENTRY(cuFuncLoad, (void *function),
+              driver_kernel_of(function) ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE)
 
 int cuFuncSetSharedMemConfig(void *function, int config)
 {

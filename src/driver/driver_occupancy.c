@@ -134,17 +134,10 @@ int cuFuncSetAttribute(void *function, int attribute, int value)
     return DRIVER_SUCCESS;
 }
 
-int cuKernelGetAttribute(int *value, int attribute, void *kernel, int device)
-{
-    ENTER;
-    return device ? DRIVER_INVALID_DEVICE : cuFuncGetAttribute(value, attribute, kernel);
-}
-
-int cuKernelSetAttribute(int attribute, int value, void *kernel, int device)
-{
-    ENTER;
-    return device ? DRIVER_INVALID_DEVICE : cuFuncSetAttribute(kernel, attribute, value);
-}
+ENTRY(cuKernelGetAttribute, (int *value, int attribute, void *kernel, int device),
+      device ? DRIVER_INVALID_DEVICE : cuFuncGetAttribute(value, attribute, kernel))
+ENTRY(cuKernelSetAttribute, (int attribute, int value, void *kernel, int device),
+      device ? DRIVER_INVALID_DEVICE : cuFuncSetAttribute(kernel, attribute, value))
 
 int cuFuncSetCacheConfig(void *function, int config)
 {
@@ -173,11 +166,8 @@ int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *byt
     return DRIVER_SUCCESS;
 }
 
-int cuKernelGetParamInfo(void *kernel, size_t index, size_t *offset, size_t *bytes)
-{
-    ENTER;
-    return cuFuncGetParamInfo(kernel, index, offset, bytes);
-}
+ENTRY(cuKernelGetParamInfo, (void *kernel, size_t index, size_t *offset, size_t *bytes),
+      cuFuncGetParamInfo(kernel, index, offset, bytes))
 
 /* --- occupancy --- */
 
@@ -192,14 +182,10 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int
     return DRIVER_SUCCESS;
 }
 
-int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *function, int threads,
-                                                         size_t shared, unsigned flags)
-{
-    ENTER;
-    return flags > 1
-               ? DRIVER_INVALID_VALUE
-               : cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared);
-}
+ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+      (int *blocks, void *function, int threads, size_t shared, unsigned flags),
+      flags > 1 ? DRIVER_INVALID_VALUE
+                : cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared))
 
 int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function,
                                      size_t (*shared_of)(int threads), size_t shared, int most)
@@ -223,15 +209,11 @@ int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function,
     return best ? DRIVER_SUCCESS : DRIVER_OUT_OF_RESOURCES;
 }
 
-int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, void *function,
-                                              size_t (*shared_of)(int threads), size_t shared,
-                                              int most, unsigned flags)
-{
-    ENTER;
-    return flags > 1
-               ? DRIVER_INVALID_VALUE
-               : cuOccupancyMaxPotentialBlockSize(grid, block, function, shared_of, shared, most);
-}
+ENTRY(cuOccupancyMaxPotentialBlockSizeWithFlags,
+      (int *grid, int *block, void *function, size_t (*shared_of)(int threads), size_t shared,
+       int most, unsigned flags),
+      flags > 1 ? DRIVER_INVALID_VALUE
+                : cuOccupancyMaxPotentialBlockSize(grid, block, function, shared_of, shared, most))
 
 int cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, void *function, int blocks, int threads)
 {
@@ -246,8 +228,5 @@ int cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, void *function, int 
     return DRIVER_SUCCESS;
 }
 
-int cuKernelSetCacheConfig(void *kernel, int config, int device)
-{
-    ENTER;
-    return device ? DRIVER_INVALID_DEVICE : cuFuncSetCacheConfig(kernel, config);
-}
+ENTRY(cuKernelSetCacheConfig, (void *kernel, int config, int device),
+      device ? DRIVER_INVALID_DEVICE : cuFuncSetCacheConfig(kernel, config))

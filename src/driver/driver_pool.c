@@ -62,11 +62,8 @@ int cuMemAllocFromPoolAsync(uint64_t *address, size_t bytes, void *pool, void *s
     return DRIVER_SUCCESS;
 }
 
-int cuMemAllocAsync(uint64_t *address, size_t bytes, void *stream)
-{
-    ENTER;
-    return cuMemAllocFromPoolAsync(address, bytes, current, stream);
-}
+ENTRY(cuMemAllocAsync, (uint64_t * address, size_t bytes, void *stream),
+      cuMemAllocFromPoolAsync(address, bytes, current, stream))
 
 int cuMemFreeAsync(uint64_t address, void *stream)
 {
@@ -159,11 +156,8 @@ int cuMemPoolTrimTo(void *pool, size_t bytes)
     return DRIVER_SUCCESS;
 }
 
-int cuMemPoolSetAccess(void *pool, const void *list, size_t size)
-{
-    IN_CONTEXT;
-    return pool_of(pool) && (list || !size) ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
-}
+CONTEXT_ENTRY(cuMemPoolSetAccess, (void *pool, const void *list, size_t size),
+              pool_of(pool) && (list || !size) ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE)
 
 int cuMemPoolGetAccess(int *flags, void *pool, const void *location)
 {
@@ -183,17 +177,8 @@ static int give(void **to, struct pool *p, int device)
     return DRIVER_SUCCESS;
 }
 
-int cuDeviceGetDefaultMemPool(void **pool, int device)
-{
-    ENTER;
-    return give(pool, &default_pool, device);
-}
-
-int cuDeviceGetMemPool(void **pool, int device)
-{
-    ENTER;
-    return give(pool, current, device);
-}
+ENTRY(cuDeviceGetDefaultMemPool, (void **pool, int device), give(pool, &default_pool, device))
+ENTRY(cuDeviceGetMemPool, (void **pool, int device), give(pool, current, device))
 
 int cuDeviceSetMemPool(int device, void *pool)
 {

@@ -175,8 +175,4 @@ int driver_prepare(void)
     return result;
 }
 
-int cuInit(unsigned flags)
-{
-    ENTER;
-    return flags ? DRIVER_INVALID_VALUE : driver_prepare();
-}
+ENTRY(cuInit, (unsigned flags), flags ? DRIVER_INVALID_VALUE : driver_prepare())

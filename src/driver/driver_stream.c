@@ -25,11 +25,7 @@ int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
     return DRIVER_SUCCESS;
 }
 
-int cuStreamCreate(void **stream, unsigned flags)
-{
-    ENTER;
-    return cuStreamCreateWithPriority(stream, flags, 0);
-}
+ENTRY(cuStreamCreate, (void **stream, unsigned flags), cuStreamCreateWithPriority(stream, flags, 0))
 
 /* Frees a stream that the program has destroyed, unless a call waits in it. */
 static void free_unused(struct driver_stream *s)
@@ -79,11 +75,7 @@ int cuStreamSynchronize(void *stream)
 }
 
 /* The work of a stream is always done, so asking for that is the same as waiting for it. */
-int cuStreamQuery(void *stream)
-{
-    ENTER;
-    return cuStreamSynchronize(stream);
-}
+ENTRY(cuStreamQuery, (void *stream), cuStreamSynchronize(stream))
 
 int cuCtxSynchronize(void)
 {
@@ -114,11 +106,8 @@ int cuStreamGetPriority(void *stream, int *priority)
     return DRIVER_SUCCESS;
 }
 
-int cuStreamGetCtx(void *stream, void **context)
-{
-    IN_CONTEXT;
-    return driver_stream_of(stream) ? cuCtxGetCurrent(context) : DRIVER_INVALID_HANDLE;
-}
+CONTEXT_ENTRY(cuStreamGetCtx, (void *stream, void **context),
+              driver_stream_of(stream) ? cuCtxGetCurrent(context) : DRIVER_INVALID_HANDLE)
 
 int cuStreamGetId(void *stream, uint64_t *id)
 {
@@ -130,11 +119,8 @@ int cuStreamGetId(void *stream, uint64_t *id)
     return DRIVER_SUCCESS;
 }
 
-int cuStreamGetDevice(void *stream, int *device)
-{
-    IN_CONTEXT;
-    return driver_stream_of(stream) ? cuCtxGetDevice(device) : DRIVER_INVALID_HANDLE;
-}
+CONTEXT_ENTRY(cuStreamGetDevice, (void *stream, int *device),
+              driver_stream_of(stream) ? cuCtxGetDevice(device) : DRIVER_INVALID_HANDLE)
 
 /* --- events --- */
 
@@ -195,11 +181,7 @@ int cuEventRecordWithFlags(void *event, void *stream, unsigned flags)
     return DRIVER_SUCCESS;
 }
 
-int cuEventRecord(void *event, void *stream)
-{
-    ENTER;
-    return cuEventRecordWithFlags(event, stream, 0);
-}
+ENTRY(cuEventRecord, (void *event, void *stream), cuEventRecordWithFlags(event, stream, 0))
 
 int cuEventSynchronize(void *event)
 {
@@ -213,11 +195,7 @@ int cuEventSynchronize(void *event)
     return forbidden;
 }
 
-int cuEventQuery(void *event)
-{
-    ENTER;
-    return cuEventSynchronize(event);
-}
+ENTRY(cuEventQuery, (void *event), cuEventSynchronize(event))
 
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
 {
@@ -256,8 +234,4 @@ int cuEventElapsedTime(float *ms, void *from, void *to)
     return DRIVER_SUCCESS;
 }
 
-int cuEventElapsedTime_v2(float *ms, void *from, void *to)
-{
-    ENTER;
-    return cuEventElapsedTime(ms, from, to);
-}
+ENTRY(cuEventElapsedTime_v2, (float *ms, void *from, void *to), cuEventElapsedTime(ms, from, to))

@@ -301,16 +301,11 @@ static int run_batch(void *stream, unsigned count, const struct driver_value_ope
     return result;
 }
 
-int cuStreamBatchMemOp(void *stream, unsigned count, const struct driver_value_operation *list,
-                       unsigned flags)
-{
-    IN_CONTEXT;
-    return run_batch(stream, count, list, flags);
-}
-
-int cuStreamBatchMemOp_v2(void *stream, unsigned count, const struct driver_value_operation *list,
-                          unsigned flags)
-{
-    IN_CONTEXT;
-    return run_batch(stream, count, list, flags);
-}
+CONTEXT_ENTRY(cuStreamBatchMemOp,
+              (void *stream, unsigned count, const struct driver_value_operation *list,
+               unsigned flags),
+              run_batch(stream, count, list, flags))
+CONTEXT_ENTRY(cuStreamBatchMemOp_v2,
+              (void *stream, unsigned count, const struct driver_value_operation *list,
+               unsigned flags),
+              run_batch(stream, count, list, flags))

@@ -161,6 +161,13 @@ void runtime_leave(struct runtime_entered *entered);
     return runtime_done(entered.failed)
 /* Remembers an error for cudaGetLastError. Returns the code. */
 int runtime_done(int result);
+/* Defines an entry point that only returns a result of the driver. */
+#define ENTRY(name, parameters, result)                                                            \
+    int name parameters                                                                            \
+    {                                                                                              \
+        ENTER;                                                                                     \
+        return runtime_done(result);                                                               \
+    }
 /* Remembers an error of a launch by <<<>>>, which returns none: it is a finding if the program never
  * asks for it. */
 int runtime_launched(int result, void *kernel);

@@ -262,30 +262,15 @@ int cudaGetSymbolSize(size_t *bytes, const void *symbol)
 
 /* --- fills --- */
 
-int cudaMemset(void *to, int value, size_t bytes)
-{
-    ENTER;
-    return runtime_done(cuMemsetD8_v2((uintptr_t)to, (unsigned char)value, bytes));
-}
-
-int cudaMemsetAsync(void *to, int value, size_t bytes, void *stream)
-{
-    ENTER;
-    return runtime_done(cuMemsetD8Async((uintptr_t)to, (unsigned char)value, bytes, stream));
-}
-
-int cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
-{
-    ENTER;
-    return runtime_done(cuMemsetD2D8_v2((uintptr_t)to, pitch, (unsigned char)value, width, height));
-}
-
-int cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, void *stream)
-{
-    ENTER;
-    return runtime_done(
-        cuMemsetD2D8Async((uintptr_t)to, pitch, (unsigned char)value, width, height, stream));
-}
+ENTRY(cudaMemset, (void *to, int value, size_t bytes),
+      cuMemsetD8_v2((uintptr_t)to, (unsigned char)value, bytes))
+ENTRY(cudaMemsetAsync, (void *to, int value, size_t bytes, void *stream),
+      cuMemsetD8Async((uintptr_t)to, (unsigned char)value, bytes, stream))
+ENTRY(cudaMemset2D, (void *to, size_t pitch, int value, size_t width, size_t height),
+      cuMemsetD2D8_v2((uintptr_t)to, pitch, (unsigned char)value, width, height))
+ENTRY(cudaMemset2DAsync,
+      (void *to, size_t pitch, int value, size_t width, size_t height, void *stream),
+      cuMemsetD2D8Async((uintptr_t)to, pitch, (unsigned char)value, width, height, stream))
 
 /* Fills planes. A fill of the driver, and a node of a graph, has rows but no planes, so the box is one
  * piece if its planes follow each other, or if those are one row each. Otherwise each plane is one. */
@@ -321,15 +306,8 @@ static int fill_planes(struct runtime_pitched to, int value, struct runtime_exte
     return result;
 }
 
-int cudaMemset3D(struct runtime_pitched to, int value, struct runtime_extent extent)
-{
-    ENTER;
-    return runtime_done(fill_planes(to, value, extent, true, NULL));
-}
-
-int cudaMemset3DAsync(struct runtime_pitched to, int value, struct runtime_extent extent,
-                      void *stream)
-{
-    ENTER;
-    return runtime_done(fill_planes(to, value, extent, false, stream));
-}
+ENTRY(cudaMemset3D, (struct runtime_pitched to, int value, struct runtime_extent extent),
+      fill_planes(to, value, extent, true, NULL))
+ENTRY(cudaMemset3DAsync,
+      (struct runtime_pitched to, int value, struct runtime_extent extent, void *stream),
+      fill_planes(to, value, extent, false, stream))

@@ -3,17 +3,8 @@
 
 #include <string.h>
 
-int cudaGetDeviceCount(int *count)
-{
-    ENTER;
-    return runtime_done(cuDeviceGetCount(count));
-}
-
-int cudaGetDevice(int *device)
-{
-    ENTER;
-    return runtime_done(cuCtxGetDevice(device));
-}
+ENTRY(cudaGetDeviceCount, (int *count), cuDeviceGetCount(count))
+ENTRY(cudaGetDevice, (int *device), cuCtxGetDevice(device))
 
 int cudaSetDevice(int device)
 {
@@ -23,17 +14,9 @@ int cudaSetDevice(int device)
 }
 
 /* There is one device, so it is the best. */
-int cudaChooseDevice(int *device, const struct runtime_properties *wanted)
-{
-    ENTER;
-    return runtime_done(wanted ? cuCtxGetDevice(device) : DRIVER_INVALID_VALUE);
-}
-
-int cudaCtxResetPersistingL2Cache(void)
-{
-    ENTER;
-    return runtime_done(cuCtxResetPersistingL2Cache());
-}
+ENTRY(cudaChooseDevice, (int *device, const struct runtime_properties *wanted),
+      wanted ? cuCtxGetDevice(device) : DRIVER_INVALID_VALUE)
+ENTRY(cudaCtxResetPersistingL2Cache, (void), cuCtxResetPersistingL2Cache())
 
 int cudaInitDevice(int device, unsigned device_flags, unsigned flags)
 {
@@ -51,23 +34,10 @@ int cudaSetValidDevices(int *devices, int count)
     return DRIVER_SUCCESS;
 }
 
-int cudaGetDeviceFlags(unsigned *flags)
-{
-    ENTER;
-    return runtime_done(cuCtxGetFlags(flags));
-}
-
-int cudaSetDeviceFlags(unsigned flags)
-{
-    ENTER;
-    return runtime_done(cuDevicePrimaryCtxSetFlags_v2(0, flags));
-}
-
-int cudaDeviceGetAttribute(int *value, int attribute, int device)
-{
-    ENTER;
-    return runtime_done(cuDeviceGetAttribute(value, attribute, device));
-}
+ENTRY(cudaGetDeviceFlags, (unsigned *flags), cuCtxGetFlags(flags))
+ENTRY(cudaSetDeviceFlags, (unsigned flags), cuDevicePrimaryCtxSetFlags_v2(0, flags))
+ENTRY(cudaDeviceGetAttribute, (int *value, int attribute, int device),
+      cuDeviceGetAttribute(value, attribute, device))
 
 /* Fills a field with attributes of the device. */
 #define NONE 0
@@ -142,29 +112,13 @@ int cudaThreadExit(void)
 }
 #endif
 
-int cudaDeviceGetPCIBusId(char *id, int length, int device)
-{
-    ENTER;
-    return runtime_done(cuDeviceGetPCIBusId(id, length, device));
-}
-
-int cudaDeviceGetByPCIBusId(int *device, const char *id)
-{
-    ENTER;
-    return runtime_done(cuDeviceGetByPCIBusId(device, id));
-}
-
-int cudaDeviceCanAccessPeer(int *can, int device, int peer)
-{
-    ENTER;
-    return runtime_done(cuDeviceCanAccessPeer(can, device, peer));
-}
-
-int cudaDeviceGetP2PAttribute(int *value, int attribute, int from, int to)
-{
-    ENTER;
-    return runtime_done(cuDeviceGetP2PAttribute(value, attribute, from, to));
-}
+ENTRY(cudaDeviceGetPCIBusId, (char *id, int length, int device),
+      cuDeviceGetPCIBusId(id, length, device))
+ENTRY(cudaDeviceGetByPCIBusId, (int *device, const char *id), cuDeviceGetByPCIBusId(device, id))
+ENTRY(cudaDeviceCanAccessPeer, (int *can, int device, int peer),
+      cuDeviceCanAccessPeer(can, device, peer))
+ENTRY(cudaDeviceGetP2PAttribute, (int *value, int attribute, int from, int to),
+      cuDeviceGetP2PAttribute(value, attribute, from, to))
 
 int cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {
@@ -173,35 +127,12 @@ int cudaDeviceEnablePeerAccess(int peer, unsigned flags)
     return runtime_done(peer ? DRIVER_INVALID_DEVICE : DRIVER_PEER_UNSUPPORTED);
 }
 
-int cudaDeviceDisablePeerAccess(int peer)
-{
-    ENTER;
-    return runtime_done(peer ? DRIVER_INVALID_DEVICE : DRIVER_PEER_NOT_ENABLED);
-}
-
-int cudaDeviceSynchronize(void)
-{
-    ENTER;
-    return runtime_done(cuCtxSynchronize());
-}
-
-int cudaDeviceReset(void)
-{
-    ENTER;
-    return runtime_done(cuDevicePrimaryCtxReset_v2(0));
-}
-
-int cudaDeviceGetLimit(size_t *value, int limit)
-{
-    ENTER;
-    return runtime_done(cuCtxGetLimit(value, limit));
-}
-
-int cudaDeviceSetLimit(int limit, size_t value)
-{
-    ENTER;
-    return runtime_done(cuCtxSetLimit(limit, value));
-}
+ENTRY(cudaDeviceDisablePeerAccess, (int peer),
+      peer ? DRIVER_INVALID_DEVICE : DRIVER_PEER_NOT_ENABLED)
+ENTRY(cudaDeviceSynchronize, (void), cuCtxSynchronize())
+ENTRY(cudaDeviceReset, (void), cuDevicePrimaryCtxReset_v2(0))
+ENTRY(cudaDeviceGetLimit, (size_t * value, int limit), cuCtxGetLimit(value, limit))
+ENTRY(cudaDeviceSetLimit, (int limit, size_t value), cuCtxSetLimit(limit, value))
 
 /* Preferences between L1 and shared memory, and widths of banks, change nothing here. */
 static int get_zero(int *value)
@@ -218,11 +149,7 @@ int cudaDeviceGetCacheConfig(int *config)
     return get_zero(config);
 }
 
-int cudaDeviceSetCacheConfig(int config)
-{
-    ENTER;
-    return runtime_done(cuCtxSetCacheConfig(config));
-}
+ENTRY(cudaDeviceSetCacheConfig, (int config), cuCtxSetCacheConfig(config))
 
 int cudaDeviceGetSharedMemConfig(int *config)
 {
@@ -230,14 +157,7 @@ int cudaDeviceGetSharedMemConfig(int *config)
     return get_zero(config);
 }
 
-int cudaDeviceSetSharedMemConfig(int config)
-{
-    ENTER;
-    return runtime_done(config >= 0 && config <= 2 ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE);
-}
-
-int cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
-{
-    ENTER;
-    return runtime_done(cuCtxGetStreamPriorityRange(least, greatest));
-}
+ENTRY(cudaDeviceSetSharedMemConfig, (int config),
+      config >= 0 && config <= 2 ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE)
+ENTRY(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest),
+      cuCtxGetStreamPriorityRange(least, greatest))

@@ -57,17 +57,10 @@ int cudaGraphKernelNodeGetParams(void *node, struct driver_kernel_node *paramete
     return runtime_done(result);
 }
 
-int cudaGraphKernelNodeSetAttribute(void *node, int id, const union driver_launch_value *value)
-{
-    ENTER;
-    return runtime_done(cuGraphKernelNodeSetAttribute(node, id, value));
-}
-
-int cudaGraphKernelNodeGetAttribute(void *node, int id, union driver_launch_value *value)
-{
-    ENTER;
-    return runtime_done(cuGraphKernelNodeGetAttribute(node, id, value));
-}
+ENTRY(cudaGraphKernelNodeSetAttribute, (void *node, int id, const union driver_launch_value *value),
+      cuGraphKernelNodeSetAttribute(node, id, value))
+ENTRY(cudaGraphKernelNodeGetAttribute, (void *node, int id, union driver_launch_value *value),
+      cuGraphKernelNodeGetAttribute(node, id, value))
 
 #if RUNTIME_VERSION < 13
 int cudaGraphKernelNodeCopyAttributes(void *from, void *to)
@@ -169,205 +162,93 @@ int cudaGraphAddMemcpyNodeFromSymbol(void **node, void *graph, void *const *befo
 
 /* --- fills --- */
 
-int cudaGraphAddMemsetNode(void **node, void *graph, void *const *before, size_t count,
-                           const struct driver_fill_node *parameters)
-{
-    ENTER;
-    return runtime_done(cuGraphAddMemsetNode(node, graph, before, count, parameters, NULL));
-}
-
-int cudaGraphMemsetNodeSetParams(void *node, const struct driver_fill_node *parameters)
-{
-    ENTER;
-    return runtime_done(cuGraphMemsetNodeSetParams(node, parameters));
-}
-
-int cudaGraphMemsetNodeGetParams(void *node, struct driver_fill_node *parameters)
-{
-    ENTER;
-    return runtime_done(cuGraphMemsetNodeGetParams(node, parameters));
-}
-
-int cudaGraphExecMemsetNodeSetParams(void *ready, void *node,
-                                     const struct driver_fill_node *parameters)
-{
-    ENTER;
-    return runtime_done(cuGraphExecMemsetNodeSetParams(ready, node, parameters, NULL));
-}
+ENTRY(cudaGraphAddMemsetNode,
+      (void **node, void *graph, void *const *before, size_t count,
+       const struct driver_fill_node *parameters),
+      cuGraphAddMemsetNode(node, graph, before, count, parameters, NULL))
+ENTRY(cudaGraphMemsetNodeSetParams, (void *node, const struct driver_fill_node *parameters),
+      cuGraphMemsetNodeSetParams(node, parameters))
+ENTRY(cudaGraphMemsetNodeGetParams, (void *node, struct driver_fill_node *parameters),
+      cuGraphMemsetNodeGetParams(node, parameters))
+ENTRY(cudaGraphExecMemsetNodeSetParams,
+      (void *ready, void *node, const struct driver_fill_node *parameters),
+      cuGraphExecMemsetNodeSetParams(ready, node, parameters, NULL))
 
 /* --- functions of the host --- */
 
-int cudaGraphAddHostNode(void **node, void *graph, void *const *before, size_t count,
-                         const struct driver_host_node *parameters)
-{
-    ENTER;
-    return runtime_done(cuGraphAddHostNode(node, graph, before, count, parameters));
-}
-
-int cudaGraphHostNodeSetParams(void *node, const struct driver_host_node *parameters)
-{
-    ENTER;
-    return runtime_done(cuGraphHostNodeSetParams(node, parameters));
-}
-
-int cudaGraphHostNodeGetParams(void *node, struct driver_host_node *parameters)
-{
-    ENTER;
-    return runtime_done(cuGraphHostNodeGetParams(node, parameters));
-}
-
-int cudaGraphExecHostNodeSetParams(void *ready, void *node,
-                                   const struct driver_host_node *parameters)
-{
-    ENTER;
-    return runtime_done(cuGraphExecHostNodeSetParams(ready, node, parameters));
-}
+ENTRY(cudaGraphAddHostNode,
+      (void **node, void *graph, void *const *before, size_t count,
+       const struct driver_host_node *parameters),
+      cuGraphAddHostNode(node, graph, before, count, parameters))
+ENTRY(cudaGraphHostNodeSetParams, (void *node, const struct driver_host_node *parameters),
+      cuGraphHostNodeSetParams(node, parameters))
+ENTRY(cudaGraphHostNodeGetParams, (void *node, struct driver_host_node *parameters),
+      cuGraphHostNodeGetParams(node, parameters))
+ENTRY(cudaGraphExecHostNodeSetParams,
+      (void *ready, void *node, const struct driver_host_node *parameters),
+      cuGraphExecHostNodeSetParams(ready, node, parameters))
 
 /* --- empty nodes, other graphs, events --- */
 
-int cudaGraphAddEmptyNode(void **node, void *graph, void *const *before, size_t count)
-{
-    ENTER;
-    return runtime_done(cuGraphAddEmptyNode(node, graph, before, count));
-}
-
-int cudaGraphAddChildGraphNode(void **node, void *graph, void *const *before, size_t count,
-                               void *child)
-{
-    ENTER;
-    return runtime_done(cuGraphAddChildGraphNode(node, graph, before, count, child));
-}
-
-int cudaGraphChildGraphNodeGetGraph(void *node, void **child)
-{
-    ENTER;
-    return runtime_done(cuGraphChildGraphNodeGetGraph(node, child));
-}
-
-int cudaGraphExecChildGraphNodeSetParams(void *ready, void *node, void *child)
-{
-    ENTER;
-    return runtime_done(cuGraphExecChildGraphNodeSetParams(ready, node, child));
-}
-
-int cudaGraphAddEventRecordNode(void **node, void *graph, void *const *before, size_t count,
-                                void *event)
-{
-    ENTER;
-    return runtime_done(cuGraphAddEventRecordNode(node, graph, before, count, event));
-}
-
-int cudaGraphAddEventWaitNode(void **node, void *graph, void *const *before, size_t count,
-                              void *event)
-{
-    ENTER;
-    return runtime_done(cuGraphAddEventWaitNode(node, graph, before, count, event));
-}
-
-int cudaGraphEventRecordNodeGetEvent(void *node, void **event)
-{
-    ENTER;
-    return runtime_done(cuGraphEventRecordNodeGetEvent(node, event));
-}
-
-int cudaGraphEventWaitNodeGetEvent(void *node, void **event)
-{
-    ENTER;
-    return runtime_done(cuGraphEventWaitNodeGetEvent(node, event));
-}
-
-int cudaGraphEventRecordNodeSetEvent(void *node, void *event)
-{
-    ENTER;
-    return runtime_done(cuGraphEventRecordNodeSetEvent(node, event));
-}
-
-int cudaGraphEventWaitNodeSetEvent(void *node, void *event)
-{
-    ENTER;
-    return runtime_done(cuGraphEventWaitNodeSetEvent(node, event));
-}
-
-int cudaGraphExecEventRecordNodeSetEvent(void *ready, void *node, void *event)
-{
-    ENTER;
-    return runtime_done(cuGraphExecEventRecordNodeSetEvent(ready, node, event));
-}
-
-int cudaGraphExecEventWaitNodeSetEvent(void *ready, void *node, void *event)
-{
-    ENTER;
-    return runtime_done(cuGraphExecEventWaitNodeSetEvent(ready, node, event));
-}
+ENTRY(cudaGraphAddEmptyNode, (void **node, void *graph, void *const *before, size_t count),
+      cuGraphAddEmptyNode(node, graph, before, count))
+ENTRY(cudaGraphAddChildGraphNode,
+      (void **node, void *graph, void *const *before, size_t count, void *child),
+      cuGraphAddChildGraphNode(node, graph, before, count, child))
+ENTRY(cudaGraphChildGraphNodeGetGraph, (void *node, void **child),
+      cuGraphChildGraphNodeGetGraph(node, child))
+ENTRY(cudaGraphExecChildGraphNodeSetParams, (void *ready, void *node, void *child),
+      cuGraphExecChildGraphNodeSetParams(ready, node, child))
+ENTRY(cudaGraphAddEventRecordNode,
+      (void **node, void *graph, void *const *before, size_t count, void *event),
+      cuGraphAddEventRecordNode(node, graph, before, count, event))
+ENTRY(cudaGraphAddEventWaitNode,
+      (void **node, void *graph, void *const *before, size_t count, void *event),
+      cuGraphAddEventWaitNode(node, graph, before, count, event))
+ENTRY(cudaGraphEventRecordNodeGetEvent, (void *node, void **event),
+      cuGraphEventRecordNodeGetEvent(node, event))
+ENTRY(cudaGraphEventWaitNodeGetEvent, (void *node, void **event),
+      cuGraphEventWaitNodeGetEvent(node, event))
+ENTRY(cudaGraphEventRecordNodeSetEvent, (void *node, void *event),
+      cuGraphEventRecordNodeSetEvent(node, event))
+ENTRY(cudaGraphEventWaitNodeSetEvent, (void *node, void *event),
+      cuGraphEventWaitNodeSetEvent(node, event))
+ENTRY(cudaGraphExecEventRecordNodeSetEvent, (void *ready, void *node, void *event),
+      cuGraphExecEventRecordNodeSetEvent(ready, node, event))
+ENTRY(cudaGraphExecEventWaitNodeSetEvent, (void *ready, void *node, void *event),
+      cuGraphExecEventWaitNodeSetEvent(ready, node, event))
 
 /* --- memory --- */
 
-int cudaGraphAddMemAllocNode(void **node, void *graph, void *const *before, size_t count,
-                             struct driver_allocation_node *parameters)
-{
-    ENTER;
-    return runtime_done(cuGraphAddMemAllocNode(node, graph, before, count, parameters));
-}
-
-int cudaGraphMemAllocNodeGetParams(void *node, struct driver_allocation_node *parameters)
-{
-    ENTER;
-    return runtime_done(cuGraphMemAllocNodeGetParams(node, parameters));
-}
-
-int cudaGraphAddMemFreeNode(void **node, void *graph, void *const *before, size_t count,
-                            void *memory)
-{
-    ENTER;
-    return runtime_done(cuGraphAddMemFreeNode(node, graph, before, count, (uintptr_t)memory));
-}
-
-int cudaGraphMemFreeNodeGetParams(void *node, void *memory)
-{
-    ENTER;
-    return runtime_done(cuGraphMemFreeNodeGetParams(node, memory));
-}
-
-int cudaDeviceGraphMemTrim(int device)
-{
-    ENTER;
-    return runtime_done(cuDeviceGraphMemTrim(device));
-}
-
-int cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value)
-{
-    ENTER;
-    return runtime_done(cuDeviceGetGraphMemAttribute(device, attribute, value));
-}
-
-int cudaDeviceSetGraphMemAttribute(int device, int attribute, void *value)
-{
-    ENTER;
-    return runtime_done(cuDeviceSetGraphMemAttribute(device, attribute, value));
-}
+ENTRY(cudaGraphAddMemAllocNode,
+      (void **node, void *graph, void *const *before, size_t count,
+       struct driver_allocation_node *parameters),
+      cuGraphAddMemAllocNode(node, graph, before, count, parameters))
+ENTRY(cudaGraphMemAllocNodeGetParams, (void *node, struct driver_allocation_node *parameters),
+      cuGraphMemAllocNodeGetParams(node, parameters))
+ENTRY(cudaGraphAddMemFreeNode,
+      (void **node, void *graph, void *const *before, size_t count, void *memory),
+      cuGraphAddMemFreeNode(node, graph, before, count, (uintptr_t)memory))
+ENTRY(cudaGraphMemFreeNodeGetParams, (void *node, void *memory),
+      cuGraphMemFreeNodeGetParams(node, memory))
+ENTRY(cudaDeviceGraphMemTrim, (int device), cuDeviceGraphMemTrim(device))
+ENTRY(cudaDeviceGetGraphMemAttribute, (int device, int attribute, void *value),
+      cuDeviceGetGraphMemAttribute(device, attribute, value))
+ENTRY(cudaDeviceSetGraphMemAttribute, (int device, int attribute, void *value),
+      cuDeviceSetGraphMemAttribute(device, attribute, value))
 
 /* --- conditions --- */
 
-int cudaGraphConditionalHandleCreate(uint64_t *handle, void *graph, unsigned initial,
-                                     unsigned flags)
-{
-    ENTER;
-    return runtime_done(cuGraphConditionalHandleCreate(handle, graph, NULL, initial, flags));
-}
+ENTRY(cudaGraphConditionalHandleCreate,
+      (uint64_t * handle, void *graph, unsigned initial, unsigned flags),
+      cuGraphConditionalHandleCreate(handle, graph, NULL, initial, flags))
 
 /* --- nodes that are left out --- */
 
-int cudaGraphNodeSetEnabled(void *ready, void *node, unsigned enabled)
-{
-    ENTER;
-    return runtime_done(cuGraphNodeSetEnabled(ready, node, enabled));
-}
-
-int cudaGraphNodeGetEnabled(void *ready, void *node, unsigned *enabled)
-{
-    ENTER;
-    return runtime_done(cuGraphNodeGetEnabled(ready, node, enabled));
-}
+ENTRY(cudaGraphNodeSetEnabled, (void *ready, void *node, unsigned enabled),
+      cuGraphNodeSetEnabled(ready, node, enabled))
+ENTRY(cudaGraphNodeGetEnabled, (void *ready, void *node, unsigned *enabled),
+      cuGraphNodeGetEnabled(ready, node, enabled))
 
 /* --- nodes of any kind --- */
 

@@ -1,33 +1,17 @@
 /* Libraries of kernels that a program loads while it runs. */
 #include "runtime/runtime.h"
 
-int cudaLibraryLoadData(void **library, const void *image, int *jit, void **jit_values,
-                        unsigned jit_count, int *options, void **values, unsigned count)
-{
-    ENTER;
-    return runtime_done(
-        cuLibraryLoadData(library, image, jit, jit_values, jit_count, options, values, count));
-}
-
-int cudaLibraryLoadFromFile(void **library, const char *path, int *jit, void **jit_values,
-                            unsigned jit_count, int *options, void **values, unsigned count)
-{
-    ENTER;
-    return runtime_done(
-        cuLibraryLoadFromFile(library, path, jit, jit_values, jit_count, options, values, count));
-}
-
-int cudaLibraryUnload(void *library)
-{
-    ENTER;
-    return runtime_done(cuLibraryUnload(library));
-}
-
-int cudaLibraryGetKernel(void **kernel, void *library, const char *name)
-{
-    ENTER;
-    return runtime_done(cuLibraryGetKernel(kernel, library, name));
-}
+ENTRY(cudaLibraryLoadData,
+      (void **library, const void *image, int *jit, void **jit_values, unsigned jit_count,
+       int *options, void **values, unsigned count),
+      cuLibraryLoadData(library, image, jit, jit_values, jit_count, options, values, count))
+ENTRY(cudaLibraryLoadFromFile,
+      (void **library, const char *path, int *jit, void **jit_values, unsigned jit_count,
+       int *options, void **values, unsigned count),
+      cuLibraryLoadFromFile(library, path, jit, jit_values, jit_count, options, values, count))
+ENTRY(cudaLibraryUnload, (void *library), cuLibraryUnload(library))
+ENTRY(cudaLibraryGetKernel, (void **kernel, void *library, const char *name),
+      cuLibraryGetKernel(kernel, library, name))
 
 int cudaLibraryGetGlobal(void **address, size_t *bytes, void *library, const char *name)
 {
@@ -39,20 +23,9 @@ int cudaLibraryGetGlobal(void **address, size_t *bytes, void *library, const cha
     return runtime_done(result);
 }
 
-int cudaLibraryGetKernelCount(unsigned *count, void *library)
-{
-    ENTER;
-    return runtime_done(cuLibraryGetKernelCount(count, library));
-}
-
-int cudaLibraryEnumerateKernels(void **kernels, unsigned count, void *library)
-{
-    ENTER;
-    return runtime_done(cuLibraryEnumerateKernels(kernels, count, library));
-}
-
-int cudaKernelSetAttributeForDevice(void *kernel, int attribute, int value, int device)
-{
-    ENTER;
-    return runtime_done(cuKernelSetAttribute(attribute, value, kernel, device));
-}
+ENTRY(cudaLibraryGetKernelCount, (unsigned *count, void *library),
+      cuLibraryGetKernelCount(count, library))
+ENTRY(cudaLibraryEnumerateKernels, (void **kernels, unsigned count, void *library),
+      cuLibraryEnumerateKernels(kernels, count, library))
+ENTRY(cudaKernelSetAttributeForDevice, (void *kernel, int attribute, int value, int device),
+      cuKernelSetAttribute(attribute, value, kernel, device))

@@ -54,41 +54,14 @@ int cudaMallocManaged(void **memory, size_t bytes, unsigned flags)
     return give(memory, address, result);
 }
 
-int cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
-{
-    ENTER;
-    return runtime_done(cuMemHostAlloc(memory, bytes, flags));
-}
-
-int cudaMallocHost(void **memory, size_t bytes)
-{
-    ENTER;
-    return runtime_done(cuMemAllocHost_v2(memory, bytes));
-}
-
-int cudaFree(void *memory)
-{
-    ENTER;
-    return runtime_done(cuMemFree_v2((uintptr_t)memory));
-}
-
-int cudaFreeHost(void *memory)
-{
-    ENTER;
-    return runtime_done(cuMemFreeHost(memory));
-}
-
-int cudaHostRegister(void *memory, size_t bytes, unsigned flags)
-{
-    ENTER;
-    return runtime_done(cuMemHostRegister_v2(memory, bytes, flags));
-}
-
-int cudaHostUnregister(void *memory)
-{
-    ENTER;
-    return runtime_done(cuMemHostUnregister(memory));
-}
+ENTRY(cudaHostAlloc, (void **memory, size_t bytes, unsigned flags),
+      cuMemHostAlloc(memory, bytes, flags))
+ENTRY(cudaMallocHost, (void **memory, size_t bytes), cuMemAllocHost_v2(memory, bytes))
+ENTRY(cudaFree, (void *memory), cuMemFree_v2((uintptr_t)memory))
+ENTRY(cudaFreeHost, (void *memory), cuMemFreeHost(memory))
+ENTRY(cudaHostRegister, (void *memory, size_t bytes, unsigned flags),
+      cuMemHostRegister_v2(memory, bytes, flags))
+ENTRY(cudaHostUnregister, (void *memory), cuMemHostUnregister(memory))
 
 int cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
 {
@@ -100,17 +73,9 @@ int cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
     return give(device, address, result);
 }
 
-int cudaHostGetFlags(unsigned *flags, void *memory)
-{
-    ENTER;
-    return runtime_done(cuMemHostGetFlags(flags, memory));
-}
-
-int cudaIpcGetMemHandle(struct driver_ipc_handle *handle, void *memory)
-{
-    ENTER;
-    return runtime_done(cuIpcGetMemHandle(handle, (uintptr_t)memory));
-}
+ENTRY(cudaHostGetFlags, (unsigned *flags, void *memory), cuMemHostGetFlags(flags, memory))
+ENTRY(cudaIpcGetMemHandle, (struct driver_ipc_handle * handle, void *memory),
+      cuIpcGetMemHandle(handle, (uintptr_t)memory))
 
 int cudaIpcOpenMemHandle(void **memory, struct driver_ipc_handle handle, unsigned flags)
 {
@@ -122,17 +87,8 @@ int cudaIpcOpenMemHandle(void **memory, struct driver_ipc_handle handle, unsigne
     return give(memory, address, result);
 }
 
-int cudaIpcCloseMemHandle(void *memory)
-{
-    ENTER;
-    return runtime_done(cuIpcCloseMemHandle((uintptr_t)memory));
-}
-
-int cudaMemGetInfo(size_t *free_bytes, size_t *total)
-{
-    ENTER;
-    return runtime_done(cuMemGetInfo_v2(free_bytes, total));
-}
+ENTRY(cudaIpcCloseMemHandle, (void *memory), cuIpcCloseMemHandle((uintptr_t)memory))
+ENTRY(cudaMemGetInfo, (size_t * free_bytes, size_t *total), cuMemGetInfo_v2(free_bytes, total))
 
 int cudaPointerGetAttributes(struct runtime_pointer *attributes, const void *memory)
 {
@@ -161,20 +117,12 @@ int cudaPointerGetAttributes(struct runtime_pointer *attributes, const void *mem
 
 /* --- managed memory --- */
 
-int cudaMemRangeGetAttribute(void *data, size_t size, int attribute, const void *memory,
-                             size_t bytes)
-{
-    ENTER;
-    return runtime_done(cuMemRangeGetAttribute(data, size, attribute, (uintptr_t)memory, bytes));
-}
-
-int cudaMemRangeGetAttributes(void **data, size_t *sizes, int *attributes, size_t count,
-                              const void *memory, size_t bytes)
-{
-    ENTER;
-    return runtime_done(
-        cuMemRangeGetAttributes(data, sizes, attributes, count, (uintptr_t)memory, bytes));
-}
+ENTRY(cudaMemRangeGetAttribute,
+      (void *data, size_t size, int attribute, const void *memory, size_t bytes),
+      cuMemRangeGetAttribute(data, size, attribute, (uintptr_t)memory, bytes))
+ENTRY(cudaMemRangeGetAttributes,
+      (void **data, size_t *sizes, int *attributes, size_t count, const void *memory, size_t bytes),
+      cuMemRangeGetAttributes(data, sizes, attributes, count, (uintptr_t)memory, bytes))
 
 static int prefetch(const void *memory, size_t bytes, int device, void *stream)
 {

@@ -25,68 +25,20 @@ int cudaMallocFromPoolAsync(void **memory, size_t bytes, void *pool, void *strea
     return pool ? allocate(memory, bytes, pool, stream) : runtime_done(DRIVER_INVALID_VALUE);
 }
 
-int cudaFreeAsync(void *memory, void *stream)
-{
-    ENTER;
-    return runtime_done(cuMemFreeAsync((uintptr_t)memory, stream));
-}
-
-int cudaMemPoolCreate(void **pool, const struct driver_pool_properties *properties)
-{
-    ENTER;
-    return runtime_done(cuMemPoolCreate(pool, properties));
-}
-
-int cudaMemPoolDestroy(void *pool)
-{
-    ENTER;
-    return runtime_done(cuMemPoolDestroy(pool));
-}
-
-int cudaMemPoolGetAttribute(void *pool, int attribute, void *value)
-{
-    ENTER;
-    return runtime_done(cuMemPoolGetAttribute(pool, attribute, value));
-}
-
-int cudaMemPoolSetAttribute(void *pool, int attribute, const void *value)
-{
-    ENTER;
-    return runtime_done(cuMemPoolSetAttribute(pool, attribute, value));
-}
-
-int cudaMemPoolTrimTo(void *pool, size_t bytes)
-{
-    ENTER;
-    return runtime_done(cuMemPoolTrimTo(pool, bytes));
-}
-
-int cudaMemPoolSetAccess(void *pool, const void *list, size_t count)
-{
-    ENTER;
-    return runtime_done(cuMemPoolSetAccess(pool, list, count));
-}
-
-int cudaMemPoolGetAccess(int *flags, void *pool, const void *location)
-{
-    ENTER;
-    return runtime_done(cuMemPoolGetAccess(flags, pool, location));
-}
-
-int cudaDeviceGetDefaultMemPool(void **pool, int device)
-{
-    ENTER;
-    return runtime_done(cuDeviceGetDefaultMemPool(pool, device));
-}
-
-int cudaDeviceGetMemPool(void **pool, int device)
-{
-    ENTER;
-    return runtime_done(cuDeviceGetMemPool(pool, device));
-}
-
-int cudaDeviceSetMemPool(int device, void *pool)
-{
-    ENTER;
-    return runtime_done(cuDeviceSetMemPool(device, pool));
-}
+ENTRY(cudaFreeAsync, (void *memory, void *stream), cuMemFreeAsync((uintptr_t)memory, stream))
+ENTRY(cudaMemPoolCreate, (void **pool, const struct driver_pool_properties *properties),
+      cuMemPoolCreate(pool, properties))
+ENTRY(cudaMemPoolDestroy, (void *pool), cuMemPoolDestroy(pool))
+ENTRY(cudaMemPoolGetAttribute, (void *pool, int attribute, void *value),
+      cuMemPoolGetAttribute(pool, attribute, value))
+ENTRY(cudaMemPoolSetAttribute, (void *pool, int attribute, const void *value),
+      cuMemPoolSetAttribute(pool, attribute, value))
+ENTRY(cudaMemPoolTrimTo, (void *pool, size_t bytes), cuMemPoolTrimTo(pool, bytes))
+ENTRY(cudaMemPoolSetAccess, (void *pool, const void *list, size_t count),
+      cuMemPoolSetAccess(pool, list, count))
+ENTRY(cudaMemPoolGetAccess, (int *flags, void *pool, const void *location),
+      cuMemPoolGetAccess(flags, pool, location))
+ENTRY(cudaDeviceGetDefaultMemPool, (void **pool, int device),
+      cuDeviceGetDefaultMemPool(pool, device))
+ENTRY(cudaDeviceGetMemPool, (void **pool, int device), cuDeviceGetMemPool(pool, device))
+ENTRY(cudaDeviceSetMemPool, (int device, void *pool), cuDeviceSetMemPool(device, pool))

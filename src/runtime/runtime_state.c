@@ -207,26 +207,14 @@ struct runtime_channels cudaCreateChannelDesc(int x, int y, int z, int w, int ki
     return (struct runtime_channels){x, y, z, w, kind};
 }
 
-int cudaProfilerStart(void)
-{
-    ENTER;
-    return runtime_done(cuProfilerStart());
-}
-
-int cudaProfilerStop(void)
-{
-    ENTER;
-    return runtime_done(cuProfilerStop());
-}
+ENTRY(cudaProfilerStart, (void), cuProfilerStart())
+ENTRY(cudaProfilerStop, (void), cuProfilerStop())
 
 /* --- the driver's entry points --- */
 
-int cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
-                                     uint64_t flags, int *status)
-{
-    ENTER;
-    return runtime_done(cuGetProcAddress_v2(name, function, (int)version, flags, status));
-}
+ENTRY(cudaGetDriverEntryPointByVersion,
+      (const char *name, void **function, unsigned version, uint64_t flags, int *status),
+      cuGetProcAddress_v2(name, function, (int)version, flags, status))
 
 int cudaGetDriverEntryPoint(const char *name, void **function, uint64_t flags, int *status)
 {

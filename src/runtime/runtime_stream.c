@@ -1,171 +1,42 @@
 /* Streams and events. */
 #include "runtime/runtime.h"
 
-int cudaStreamAddCallback(void *stream, void (*function)(void *, int, void *), void *user,
-                          unsigned flags)
-{
-    ENTER;
-    return runtime_done(cuStreamAddCallback(stream, function, user, flags));
-}
-
-int cudaLaunchHostFunc(void *stream, void (*function)(void *), void *user)
-{
-    ENTER;
-    return runtime_done(cuLaunchHostFunc(stream, function, user));
-}
-
-int cudaStreamCreateWithFlags(void **stream, unsigned flags)
-{
-    ENTER;
-    return runtime_done(cuStreamCreate(stream, flags));
-}
-
-int cudaStreamCreateWithPriority(void **stream, unsigned flags, int priority)
-{
-    ENTER;
-    return runtime_done(cuStreamCreateWithPriority(stream, flags, priority));
-}
-
-int cudaStreamCreate(void **stream)
-{
-    ENTER;
-    return runtime_done(cuStreamCreate(stream, 0));
-}
-
-int cudaStreamDestroy(void *stream)
-{
-    ENTER;
-    return runtime_done(cuStreamDestroy_v2(stream));
-}
-
-int cudaStreamSynchronize(void *stream)
-{
-    ENTER;
-    return runtime_done(cuStreamSynchronize(stream));
-}
-
-int cudaStreamQuery(void *stream)
-{
-    ENTER;
-    return runtime_done(cuStreamQuery(stream));
-}
-
-int cudaStreamWaitEvent(void *stream, void *event, unsigned flags)
-{
-    ENTER;
-    return runtime_done(cuStreamWaitEvent(stream, event, flags));
-}
-
-int cudaStreamGetFlags(void *stream, unsigned *flags)
-{
-    ENTER;
-    return runtime_done(cuStreamGetFlags(stream, flags));
-}
-
-int cudaStreamGetPriority(void *stream, int *priority)
-{
-    ENTER;
-    return runtime_done(cuStreamGetPriority(stream, priority));
-}
-
-int cudaStreamGetId(void *stream, uint64_t *id)
-{
-    ENTER;
-    return runtime_done(cuStreamGetId(stream, id));
-}
-
-int cudaStreamGetDevice(void *stream, int *device)
-{
-    ENTER;
-    return runtime_done(cuStreamGetDevice(stream, device));
-}
-
-int cudaStreamSetAttribute(void *stream, int id, const union driver_launch_value *value)
-{
-    ENTER;
-    return runtime_done(cuStreamSetAttribute(stream, id, value));
-}
-
-int cudaStreamGetAttribute(void *stream, int id, union driver_launch_value *value)
-{
-    ENTER;
-    return runtime_done(cuStreamGetAttribute(stream, id, value));
-}
-
-int cudaStreamCopyAttributes(void *to, void *from)
-{
-    ENTER;
-    return runtime_done(cuStreamCopyAttributes(to, from));
-}
-
-int cudaStreamAttachMemAsync(void *stream, void *memory, size_t bytes, unsigned flags)
-{
-    ENTER;
-    return runtime_done(cuStreamAttachMemAsync(stream, (uintptr_t)memory, bytes, flags));
-}
-
-int cudaStreamIsCapturing(void *stream, int *status)
-{
-    ENTER;
-    return runtime_done(cuStreamIsCapturing(stream, status));
-}
-
-int cudaEventCreateWithFlags(void **event, unsigned flags)
-{
-    ENTER;
-    return runtime_done(cuEventCreate(event, flags));
-}
-
-int cudaEventCreate(void **event)
-{
-    ENTER;
-    return runtime_done(cuEventCreate(event, 0));
-}
-
-int cudaIpcGetEventHandle(struct driver_ipc_handle *handle, void *event)
-{
-    ENTER;
-    return runtime_done(cuIpcGetEventHandle(handle, event));
-}
-
-int cudaIpcOpenEventHandle(void **event, struct driver_ipc_handle handle)
-{
-    ENTER;
-    return runtime_done(cuIpcOpenEventHandle(event, handle));
-}
-
-int cudaEventDestroy(void *event)
-{
-    ENTER;
-    return runtime_done(cuEventDestroy_v2(event));
-}
-
-int cudaEventRecord(void *event, void *stream)
-{
-    ENTER;
-    return runtime_done(cuEventRecord(event, stream));
-}
-
-int cudaEventRecordWithFlags(void *event, void *stream, unsigned flags)
-{
-    ENTER;
-    return runtime_done(cuEventRecordWithFlags(event, stream, flags));
-}
-
-int cudaEventSynchronize(void *event)
-{
-    ENTER;
-    return runtime_done(cuEventSynchronize(event));
-}
-
-int cudaEventQuery(void *event)
-{
-    ENTER;
-    return runtime_done(cuEventQuery(event));
-}
-
-int cudaEventElapsedTime(float *ms, void *from, void *to)
-{
-    ENTER;
-    return runtime_done(cuEventElapsedTime(ms, from, to));
-}
+ENTRY(cudaStreamAddCallback,
+      (void *stream, void (*function)(void *, int, void *), void *user, unsigned flags),
+      cuStreamAddCallback(stream, function, user, flags))
+ENTRY(cudaLaunchHostFunc, (void *stream, void (*function)(void *), void *user),
+      cuLaunchHostFunc(stream, function, user))
+ENTRY(cudaStreamCreateWithFlags, (void **stream, unsigned flags), cuStreamCreate(stream, flags))
+ENTRY(cudaStreamCreateWithPriority, (void **stream, unsigned flags, int priority),
+      cuStreamCreateWithPriority(stream, flags, priority))
+ENTRY(cudaStreamCreate, (void **stream), cuStreamCreate(stream, 0))
+ENTRY(cudaStreamDestroy, (void *stream), cuStreamDestroy_v2(stream))
+ENTRY(cudaStreamSynchronize, (void *stream), cuStreamSynchronize(stream))
+ENTRY(cudaStreamQuery, (void *stream), cuStreamQuery(stream))
+ENTRY(cudaStreamWaitEvent, (void *stream, void *event, unsigned flags),
+      cuStreamWaitEvent(stream, event, flags))
+ENTRY(cudaStreamGetFlags, (void *stream, unsigned *flags), cuStreamGetFlags(stream, flags))
+ENTRY(cudaStreamGetPriority, (void *stream, int *priority), cuStreamGetPriority(stream, priority))
+ENTRY(cudaStreamGetId, (void *stream, uint64_t *id), cuStreamGetId(stream, id))
+ENTRY(cudaStreamGetDevice, (void *stream, int *device), cuStreamGetDevice(stream, device))
+ENTRY(cudaStreamSetAttribute, (void *stream, int id, const union driver_launch_value *value),
+      cuStreamSetAttribute(stream, id, value))
+ENTRY(cudaStreamGetAttribute, (void *stream, int id, union driver_launch_value *value),
+      cuStreamGetAttribute(stream, id, value))
+ENTRY(cudaStreamCopyAttributes, (void *to, void *from), cuStreamCopyAttributes(to, from))
+ENTRY(cudaStreamAttachMemAsync, (void *stream, void *memory, size_t bytes, unsigned flags),
+      cuStreamAttachMemAsync(stream, (uintptr_t)memory, bytes, flags))
+ENTRY(cudaStreamIsCapturing, (void *stream, int *status), cuStreamIsCapturing(stream, status))
+ENTRY(cudaEventCreateWithFlags, (void **event, unsigned flags), cuEventCreate(event, flags))
+ENTRY(cudaEventCreate, (void **event), cuEventCreate(event, 0))
+ENTRY(cudaIpcGetEventHandle, (struct driver_ipc_handle * handle, void *event),
+      cuIpcGetEventHandle(handle, event))
+ENTRY(cudaIpcOpenEventHandle, (void **event, struct driver_ipc_handle handle),
+      cuIpcOpenEventHandle(event, handle))
+ENTRY(cudaEventDestroy, (void *event), cuEventDestroy_v2(event))
+ENTRY(cudaEventRecord, (void *event, void *stream), cuEventRecord(event, stream))
+ENTRY(cudaEventRecordWithFlags, (void *event, void *stream, unsigned flags),
+      cuEventRecordWithFlags(event, stream, flags))
+ENTRY(cudaEventSynchronize, (void *event), cuEventSynchronize(event))
+ENTRY(cudaEventQuery, (void *event), cuEventQuery(event))
+ENTRY(cudaEventElapsedTime, (float *ms, void *from, void *to), cuEventElapsedTime(ms, from, to))
