@@ -43,10 +43,7 @@ tw_status tw_build_new(tw_context *ctx, const char *name, tw_build **out)
 {
     if (out)
         *out = NULL;
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!name || !out)
-        return context_refuse(ctx, "tw_build_new: `name` or `out` is NULL");
+    REFUSE_IF(ctx, ctx, !name || !out, "tw_build_new: `name` or `out` is NULL");
     tw_build *b = context_object(ctx, sizeof *b);
     if (!b)
         return context_no_memory(ctx);
@@ -425,10 +422,7 @@ tw_status ahead_build_add(tw_build *b, tw_launch *l, const tw_build_when *when,
 
 tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *when)
 {
-    if (!b)
-        return TW_BAD_ARGUMENT;
-    if (!l || l->ctx != b->ctx)
-        return context_refuse(b->ctx, "tw_build_add: `l` is NULL or of another context");
+    REFUSE_IF(b, b->ctx, !l || l->ctx != b->ctx, "tw_build_add: `l` is NULL or of another context");
     tw_build_when own;
     tw_status status = when ? READ_SIZED(b->ctx, tw_build_when, &own, when) : TW_OK;
     return status == TW_OK ? ahead_build_add(b, l, when ? &own : NULL, NULL, NULL) : status;
@@ -486,11 +480,8 @@ static tw_status code_call(void *user)
 
 tw_status tw_build_machine_code(tw_build *b, int index, const void *cubin, size_t length)
 {
-    if (!b)
-        return TW_BAD_ARGUMENT;
-    if (index < 0 || !gpu_image(&b->build, index) || !cubin)
-        return context_refuse(b->ctx, "tw_build_machine_code: there is no such image, or `cubin` "
-                                      "is NULL");
+    REFUSE_IF(b, b->ctx, index < 0 || !gpu_image(&b->build, index) || !cubin,
+              "tw_build_machine_code: there is no such image, or `cubin` is NULL");
     return context_call(b->ctx, code_call, &(struct code_call){b, index, cubin, length});
 }
 
@@ -525,10 +516,7 @@ tw_status tw_build_texts(tw_build *b, const char **header, const char **source)
         *header = NULL;
     if (source)
         *source = NULL;
-    if (!b)
-        return TW_BAD_ARGUMENT;
-    if (!header || !source)
-        return context_refuse(b->ctx, "tw_build_texts: `header` or `source` is NULL");
+    REFUSE_IF(b, b->ctx, !header || !source, "tw_build_texts: `header` or `source` is NULL");
     struct texts_call call = {.build = b};
     tw_status status = context_call(b->ctx, texts_call, &call);
     if (status == TW_OK) {
@@ -558,9 +546,6 @@ static tw_status write_call(void *user)
 
 tw_status tw_build_write(tw_build *b, const char *folder)
 {
-    if (!b)
-        return TW_BAD_ARGUMENT;
-    if (!folder)
-        return context_refuse(b->ctx, "tw_build_write: `folder` is NULL");
+    REFUSE_IF(b, b->ctx, !folder, "tw_build_write: `folder` is NULL");
     return context_call(b->ctx, write_call, &(struct texts_call){.build = b, .folder = folder});
 }

@@ -176,10 +176,7 @@ static tw_status take(void *user)
 
 tw_status tw_launch_dlpack(tw_launch *l, const char *param, const void *tensor)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!param || !tensor)
-        return context_refuse(l->ctx, "tw_launch_dlpack: `param` or `tensor` is NULL");
+    REFUSE_IF(l, l->ctx, !param || !tensor, "tw_launch_dlpack: `param` or `tensor` is NULL");
     struct dlpack_call c = {.ctx = l->ctx, .launch = l, .param = param, .tensor = tensor};
     tw_status status = context_call(l->ctx, take, &c);
     return status == TW_OK ? tw_launch_array(l, param, &c.array) : status;
@@ -252,10 +249,7 @@ tw_status tw_device_dlpack(tw_context *ctx, const tw_array *array, void **manage
 {
     if (managed)
         *managed = NULL;
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!array || !managed)
-        return context_refuse(ctx, "tw_device_dlpack: `array` or `managed` is NULL");
+    REFUSE_IF(ctx, ctx, !array || !managed, "tw_device_dlpack: `array` or `managed` is NULL");
     struct dlpack_call c = {.ctx = ctx};
     tw_status status = READ_SIZED(ctx, tw_array, &c.array, array);
     if (status != TW_OK)

@@ -24,10 +24,7 @@ static tw_status format_text(void *user)
 tw_status tw_text_format(tw_context *ctx, const char *name, const char *text, size_t length,
                          const char **out, size_t *out_length)
 {
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!name || !text || !out)
-        return context_refuse(ctx, "tw_text_format: `name`, `text` or `out` is NULL");
+    REFUSE_IF(ctx, ctx, !name || !text || !out, "tw_text_format: `name`, `text` or `out` is NULL");
     struct format_call c = {.ctx = ctx, .source = {name, text, length}};
     tw_status s = context_call(ctx, format_text, &c);
     *out = s == TW_OK ? c.out.data : NULL;
@@ -88,10 +85,8 @@ static tw_status find_symbols(void *user)
 tw_status tw_text_symbols(tw_context *ctx, const char *text, size_t length, int *count,
                           const tw_symbol **out)
 {
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!text || !count || !out)
-        return context_refuse(ctx, "tw_text_symbols: `text`, `count` or `out` is NULL");
+    REFUSE_IF(ctx, ctx, !text || !count || !out,
+              "tw_text_symbols: `text`, `count` or `out` is NULL");
     struct symbols_call c = {.ctx = ctx, .source = {"", text, length}};
     tw_status s = context_call(ctx, find_symbols, &c);
     *out = s == TW_OK ? c.list : NULL;
@@ -131,10 +126,8 @@ static tw_status find_imports(void *user)
 tw_status tw_text_imports(tw_context *ctx, const char *name, const char *text, size_t length,
                           int *count, const tw_import **out)
 {
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!name || !text || !count || !out)
-        return context_refuse(ctx, "tw_text_imports: `name`, `text`, `count` or `out` is NULL");
+    REFUSE_IF(ctx, ctx, !name || !text || !count || !out,
+              "tw_text_imports: `name`, `text`, `count` or `out` is NULL");
     struct imports_call c = {.ctx = ctx, .source = {name, text, length}};
     tw_status s = context_call(ctx, find_imports, &c);
     *out = s == TW_OK ? c.list : NULL;

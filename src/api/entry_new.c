@@ -120,10 +120,7 @@ tw_status tw_entry_new(tw_launch *l, tw_entry **out)
 {
     if (out)
         *out = NULL;
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(l->ctx, "tw_entry_new: `out` is NULL");
+    REFUSE_IF(l, l->ctx, !out, "tw_entry_new: `out` is NULL");
     tw_status status = context_call(l->ctx, resolve, l);
     if (status != TW_OK)
         return status;

@@ -474,10 +474,7 @@ tw_status tw_ptx_explain(tw_ptx *p, const tw_ptx_launch *launch, const tw_explai
                          tw_explanation *out)
 {
     tw_explain_options own = tw_explain_options_init();
-    if (!p)
-        return TW_BAD_ARGUMENT;
-    if (!out || !launch)
-        return context_refuse(p->ctx, "tw_ptx_explain: `out` or `launch` is NULL");
+    REFUSE_IF(p, p->ctx, !out || !launch, "tw_ptx_explain: `out` or `launch` is NULL");
     tw_ptx_launch given;
     tw_status status = read_explained(p->ctx, options, &own, out);
     if (status == TW_OK)
@@ -498,10 +495,7 @@ tw_status tw_ptx_explain(tw_ptx *p, const tw_ptx_launch *launch, const tw_explai
 tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options, tw_explanation *out)
 {
     tw_explain_options own = tw_explain_options_init();
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(l->ctx, "tw_launch_explain: `out` is NULL");
+    REFUSE_IF(l, l->ctx, !out, "tw_launch_explain: `out` is NULL");
     tw_status status = read_explained(l->ctx, options, &own, out);
     if (status == TW_OK)
         status = launch_needs_ptx(l, "tw_launch_explain", "no roofs here");

@@ -139,10 +139,7 @@ static tw_status set_device(void *user)
 
 tw_status tw_family_device(tw_family *f, const char *device)
 {
-    if (!f)
-        return TW_BAD_ARGUMENT;
-    if (!device)
-        return context_refuse(f->ctx, "tw_family_device: `device` is NULL");
+    REFUSE_IF(f, f->ctx, !device, "tw_family_device: `device` is NULL");
     return family_change(f, set_device, &(struct device_call){f, device});
 }
 
@@ -204,11 +201,9 @@ tw_status tw_family_from_file(tw_context *ctx, const char *path, const char *nam
 {
     if (out)
         *out = NULL;
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!path || !*path || !out)
-        return context_refuse(ctx, out ? "tw_family_from_file: `path` is NULL or empty"
-                                       : "tw_family_from_file: `out` is NULL");
+    REFUSE_IF(ctx, ctx, !path || !*path || !out,
+              out ? "tw_family_from_file: `path` is NULL or empty"
+                  : "tw_family_from_file: `out` is NULL");
     tw_family *f = context_object(ctx, sizeof *f);
     if (!f)
         return context_no_memory(ctx);
@@ -316,10 +311,7 @@ static tw_status set_type(void *user)
 
 tw_status tw_family_type(tw_family *f, const char *name, tw_dtype type)
 {
-    if (!f)
-        return TW_BAD_ARGUMENT;
-    if (!name)
-        return context_refuse(f->ctx, "tw_family_type: `name` is NULL");
+    REFUSE_IF(f, f->ctx, !name, "tw_family_type: `name` is NULL");
     return family_change(f, set_type, &(struct type_call){f, name, type});
 }
 
@@ -393,10 +385,7 @@ tw_status tw_family_launch(tw_family *f, const tw_choice *choice, tw_launch **ou
     tw_launch *l;
     if (out)
         *out = NULL;
-    if (!f)
-        return TW_BAD_ARGUMENT;
-    if (!choice || !out)
-        return context_refuse(f->ctx, "tw_family_launch: `choice` or `out` is NULL");
+    REFUSE_IF(f, f->ctx, !choice || !out, "tw_family_launch: `choice` or `out` is NULL");
     tw_status status = READ_SIZED(f->ctx, tw_choice, &own, choice);
     if (status == TW_OK && (!own.tune || !family_has_kernel(f, own.kernel)))
         return context_refuse(f->ctx, "tw_family_launch: `choice` is not one of this family");

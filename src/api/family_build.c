@@ -347,10 +347,8 @@ static const char *take_usual_device(tw_family *f, int capability)
 
 tw_status tw_build_family(tw_build *b, tw_family *f, const tw_shipment *shipment)
 {
-    if (!b)
-        return TW_BAD_ARGUMENT;
-    if (!f || f->ctx != b->ctx)
-        return context_refuse(b->ctx, "tw_build_family: `f` is NULL or of another context");
+    REFUSE_IF(b, b->ctx, !f || f->ctx != b->ctx,
+              "tw_build_family: `f` is NULL or of another context");
     struct family_build c = {.build = b, .family = f};
     tw_status status = shipment ? READ_SIZED(b->ctx, tw_shipment, &c.how, shipment) : TW_OK;
     if (status != TW_OK)

@@ -269,9 +269,7 @@ tw_status family_change(tw_family *f, tw_status (*body)(void *call), void *call)
 
 tw_status tw_family_add_store(tw_family *f, tw_store *store, const char *device)
 {
-    if (!f)
-        return TW_BAD_ARGUMENT;
-    if (!store || tuning_store_context(store) != f->ctx)
-        return context_refuse(f->ctx, "tw_family_add_store: `store` is NULL, or another context's");
+    REFUSE_IF(f, f->ctx, !store || tuning_store_context(store) != f->ctx,
+              "tw_family_add_store: `store` is NULL, or another context's");
     return family_change(f, add_store, &(struct add_call){f, store, device});
 }

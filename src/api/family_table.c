@@ -302,9 +302,6 @@ static tw_status add_table(void *user)
 
 tw_status tw_family_add_table(tw_family *f, const char *path, const char *device)
 {
-    if (!f)
-        return TW_BAD_ARGUMENT;
-    if (!path)
-        return context_refuse(f->ctx, "tw_family_add_table: `path` is NULL");
+    REFUSE_IF(f, f->ctx, !path, "tw_family_add_table: `path` is NULL");
     return family_change(f, add_table, &(struct add_call){f, path, device});
 }

@@ -329,10 +329,8 @@ static tw_status profile_call(void *user)
 
 tw_status tw_launch_profile(tw_launch *l, int runs, tw_profile *out)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!out || runs < 1)
-        return context_refuse(l->ctx, "tw_launch_profile: `runs` is less than 1, or `out` NULL");
+    REFUSE_IF(l, l->ctx, !out || runs < 1,
+              "tw_launch_profile: `runs` is less than 1, or `out` NULL");
     if (!SIZED_FITS(l->ctx, tw_profile, out))
         return TW_BAD_ARGUMENT;
     struct profiling p = {.launch = l, .runs = runs, .results = &l->profiled};

@@ -106,10 +106,7 @@ static tw_status value_call(void *user)
 
 tw_status tw_launch_value(tw_launch *l, const char *name, tw_value *out)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!name || !out)
-        return context_refuse(l->ctx, "tw_launch_value: `name` or `out` is NULL");
+    REFUSE_IF(l, l->ctx, !name || !out, "tw_launch_value: `name` or `out` is NULL");
     struct value_call call = {.launch = l, .name = name};
     tw_status status = context_call(l->ctx, value_call, &call);
     if (status == TW_OK)
@@ -161,10 +158,7 @@ static tw_status shape_call(void *user)
 
 tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!param || !out)
-        return context_refuse(l->ctx, "tw_launch_shape: `param` or `out` is NULL");
+    REFUSE_IF(l, l->ctx, !param || !out, "tw_launch_shape: `param` or `out` is NULL");
     if (!SIZED_FITS(l->ctx, tw_array, out))
         return TW_BAD_ARGUMENT;
     struct value_call call = {.launch = l, .name = param};
@@ -192,11 +186,8 @@ tw_status tw_launch_time(tw_launch *l, int runs, double *milliseconds)
 {
     if (milliseconds)
         *milliseconds = 0;
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (runs < 1 || !milliseconds)
-        return context_refuse(l->ctx,
-                              "tw_launch_time: `runs` is less than 1, or `milliseconds` NULL");
+    REFUSE_IF(l, l->ctx, runs < 1 || !milliseconds,
+              "tw_launch_time: `runs` is less than 1, or `milliseconds` NULL");
     struct run_call call = {.launch = l, .runs = runs};
     tw_status status = context_call(l->ctx, run_call, &call);
     *milliseconds = call.milliseconds;
@@ -335,10 +326,7 @@ tw_status tw_launch_verify(tw_launch *l, tw_verdict *verdict)
 tw_status tw_launch_each_wrong(tw_launch *l, void (*each)(void *user, const tw_wrong *w),
                                void *user)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!each)
-        return context_refuse(l->ctx, "tw_launch_each_wrong: `each` is NULL");
+    REFUSE_IF(l, l->ctx, !each, "tw_launch_each_wrong: `each` is NULL");
     tw_verdict ignored;
     struct value_call call = {.launch = l, .verdict = &ignored, .each = each, .user = user};
     return context_call(l->ctx, verify_call, &call);

@@ -181,10 +181,7 @@ static tw_status set_value(void *user)
 static tw_status set_named(tw_launch *l, tw_status (*set)(void *user), const char *refusal,
                            const struct set_call *call)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!call->name)
-        return context_refuse(l->ctx, refusal);
+    REFUSE_IF(l, l->ctx, !call->name, refusal);
     struct set_call of_launch = *call;
     of_launch.launch = l;
     return context_call(l->ctx, set, &of_launch);
@@ -283,10 +280,7 @@ static tw_status set_array(void *user)
 
 tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!param)
-        return context_refuse(l->ctx, "tw_launch_array: `param` is NULL");
+    REFUSE_IF(l, l->ctx, !param, "tw_launch_array: `param` is NULL");
     tw_array own;
     tw_status status = array ? READ_SIZED(l->ctx, tw_array, &own, array) : TW_OK;
     if (status != TW_OK)

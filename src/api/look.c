@@ -406,10 +406,7 @@ static tw_status array_use_call(void *user)
 
 tw_status tw_launch_array_use(tw_launch *l, const char *array, tw_array_use *out)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!array || !out)
-        return context_refuse(l->ctx, "tw_launch_array_use: `array` or `out` is NULL");
+    REFUSE_IF(l, l->ctx, !array || !out, "tw_launch_array_use: `array` or `out` is NULL");
     if (!SIZED_FITS(l->ctx, tw_array_use, out))
         return TW_BAD_ARGUMENT;
     return context_call(l->ctx, array_use_call,
@@ -562,10 +559,7 @@ tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text)
 {
     if (text)
         *text = NULL;
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!text)
-        return context_refuse(l->ctx, "tw_launch_show: `text` is NULL");
+    REFUSE_IF(l, l->ctx, !text, "tw_launch_show: `text` is NULL");
     struct look call = {.launch = l, .pass = pass};
     tw_status status = context_call(l->ctx, show_call, &call);
     if (status == TW_OK)
@@ -592,10 +586,7 @@ tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text)
 {
     if (text)
         *text = NULL;
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!text)
-        return context_refuse(l->ctx, "tw_launch_show_stage: `text` is NULL");
+    REFUSE_IF(l, l->ctx, !text, "tw_launch_show_stage: `text` is NULL");
     if (stage != TW_STAGE_LAYOUT && stage != TW_STAGE_PTX && stage != TW_STAGE_THREAD)
         return context_refuse(l->ctx, "tw_launch_show_stage: there is no such stage");
     struct look call = {.launch = l, .staged = true, .stage = stage};

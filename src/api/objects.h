@@ -55,6 +55,15 @@
  * measures it. */
 enum { STACK_BYTES = 512 << 20 };
 
+/* Ends a public call if there is no handle, and with a message if an argument is wrong. */
+#define REFUSE_IF(handle, context, wrong, message)                                                 \
+    do {                                                                                           \
+        if (!(handle))                                                                             \
+            return TW_BAD_ARGUMENT;                                                                \
+        if (wrong)                                                                                 \
+            return context_refuse(context, message);                                               \
+    } while (0)
+
 /* Removes an object from a list. */
 #define UNLINK(type, first, object)                                                                \
     do {                                                                                           \

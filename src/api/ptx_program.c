@@ -279,10 +279,7 @@ static tw_status add_source(void *user)
 
 tw_status tw_ptx_source(tw_ptx *p, const char *name, const char *text, size_t length)
 {
-    if (!p)
-        return TW_BAD_ARGUMENT;
-    if (!name || !text)
-        return context_refuse(p->ctx, "tw_ptx_source: `name` or `text` is NULL");
+    REFUSE_IF(p, p->ctx, !name || !text, "tw_ptx_source: `name` or `text` is NULL");
     return context_call(p->ctx, add_source, &(struct text_call){p, name, text, length});
 }
 
@@ -314,10 +311,7 @@ static tw_status keep_machine_code(void *user)
 
 tw_status tw_ptx_machine_code(tw_ptx *p, const void *cubin, size_t length)
 {
-    if (!p)
-        return TW_BAD_ARGUMENT;
-    if (!cubin)
-        return context_refuse(p->ctx, "tw_ptx_machine_code: `cubin` is NULL");
+    REFUSE_IF(p, p->ctx, !cubin, "tw_ptx_machine_code: `cubin` is NULL");
     return context_call(p->ctx, keep_machine_code, &(struct text_call){p, NULL, cubin, length});
 }
 
@@ -602,10 +596,7 @@ tw_status tw_ptx_simulate(tw_ptx *p, const tw_ptx_launch *launch, const tw_sim_o
     tw_ptx_launch given;
     tw_sim_result found = simulation_nothing;
     struct simulate_ptx_call call = {.program = p, .launch = &given, .result = &found};
-    if (!p)
-        return TW_BAD_ARGUMENT;
-    if (!launch)
-        return context_refuse(p->ctx, "tw_ptx_simulate: `launch` is NULL");
+    REFUSE_IF(p, p->ctx, !launch, "tw_ptx_simulate: `launch` is NULL");
     tw_status status = simulation_open(&call.simulation, p->ctx, options, result);
     if (status == TW_OK)
         status = launch_ptx_read(p, launch, &given);

@@ -105,10 +105,7 @@ tw_status tw_ptx_run(tw_ptx *p, const tw_ptx_launch *launch, double *millisecond
 {
     if (milliseconds)
         *milliseconds = 0;
-    if (!p)
-        return TW_BAD_ARGUMENT;
-    if (!launch)
-        return context_refuse(p->ctx, "tw_ptx_run: `launch` is NULL");
+    REFUSE_IF(p, p->ctx, !launch, "tw_ptx_run: `launch` is NULL");
     tw_ptx_launch given;
     tw_status status = launch_ptx_read(p, launch, &given);
     if (status != TW_OK)

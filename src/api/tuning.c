@@ -300,10 +300,7 @@ tw_status tw_expected_new(tw_context *ctx, tw_expected **out)
 {
     if (out)
         *out = NULL;
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(ctx, "tw_expected_new: `out` is NULL");
+    REFUSE_IF(ctx, ctx, !out, "tw_expected_new: `out` is NULL");
     tw_expected *e = context_object(ctx, sizeof *e);
     if (!e)
         return context_no_memory(ctx);
@@ -334,10 +331,8 @@ static tw_status begin_expected(void *user)
 
 tw_status tw_launch_verify_by(tw_launch *l, tw_expected *e, tw_verdict *verdict)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!e || e->ctx != l->ctx)
-        return context_refuse(l->ctx, "tw_launch_verify_by: `e` is NULL, or another context's");
+    REFUSE_IF(l, l->ctx, !e || e->ctx != l->ctx,
+              "tw_launch_verify_by: `e` is NULL, or another context's");
     tw_status status = e->kept ? TW_OK : context_call(l->ctx, begin_expected, e);
     return status == TW_OK ? launch_verify(l, e->kept, verdict) : status;
 }

@@ -127,11 +127,8 @@ static tw_status open_store(tw_context *ctx, const char *path, bool existing, tw
 {
     if (out)
         *out = NULL;
-    if (!ctx)
-        return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(ctx, existing ? "tw_store_open_existing: `out` is NULL"
-                                            : "tw_store_open: `out` is NULL");
+    REFUSE_IF(ctx, ctx, !out,
+              existing ? "tw_store_open_existing: `out` is NULL" : "tw_store_open: `out` is NULL");
     tw_store *s = context_object(ctx, sizeof *s);
     if (!s)
         return context_no_memory(ctx);
@@ -300,10 +297,7 @@ static tw_status find_call(void *user)
 
 tw_status tw_store_find(tw_store *s, const tw_tuned *filter, int *count)
 {
-    if (!s)
-        return TW_BAD_ARGUMENT;
-    if (!count)
-        return context_refuse(s->ctx, "tw_store_find: `count` is NULL");
+    REFUSE_IF(s, s->ctx, !count, "tw_store_find: `count` is NULL");
     tw_tuned own;
     tw_status status = filter ? READ_SIZED(s->ctx, tw_tuned, &own, filter) : TW_OK;
     struct store_call call = {.store = s, .row = filter ? &own : NULL};
@@ -476,10 +470,8 @@ static tw_status tuned_call(void *user)
 tw_status tw_launch_tuned(tw_launch *l, tw_store *s, const char *device, bool nearest,
                           tw_tuned *taken)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!s || s->ctx != l->ctx)
-        return context_refuse(l->ctx, "tw_launch_tuned: `s` is NULL, or another context's");
+    REFUSE_IF(l, l->ctx, !s || s->ctx != l->ctx,
+              "tw_launch_tuned: `s` is NULL, or another context's");
     if (taken && !SIZED_FITS(l->ctx, tw_tuned, taken))
         return TW_BAD_ARGUMENT;
     struct store_call call = {.launch = l, .store = s, .device = device, .nearest = nearest};
