@@ -3,6 +3,7 @@
  * or it comes to cluster_sync(). A round in which no block goes on is a deadlock. */
 #include "cpu/profile.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 void step_cluster_sync(struct frame *f, const struct instr *in)
@@ -37,12 +38,14 @@ struct cluster_pool {
 /* Begins the block of that rank in a cluster. Clusters are numbered as blocks are, x fastest. */
 static void begin_block(const struct cluster_pool *p, struct frame *f, int64_t cluster, int rank)
 {
+    assert(cluster < p->clusters && rank >= 0 && rank < p->blocks);
     const int *size = p->launch->program->kernel->cluster;
     const int64_t *grid = p->launch->grid;
     int64_t place[3], rest = cluster;
     int within[3] = {rank % size[0], rank / size[0] % size[1], rank / size[0] / size[1]};
     int32_t *numbers = frame_at(f, p->launch->program->cluster_at);
     for (int i = 0; i < 3; i++) {
+        assert(size[i] > 0 && grid[i] % size[i] == 0); /* the launch has checked it */
         place[i] = rest % (grid[i] / size[i]);
         rest /= grid[i] / size[i];
         numbers[i] = (int32_t)place[i];

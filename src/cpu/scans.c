@@ -3,6 +3,8 @@
 #include "cpu/float_order.h"
 #include "cpu/routines/routines.h"
 
+#include <assert.h>
+
 #define SCAN(name, T, combine)                                                                     \
     static void name(void *dst, const void *src, size_t outer, size_t n, size_t inner,             \
                      const void *first)                                                            \
@@ -82,6 +84,7 @@ SCAN(bool_xor, uint8_t, TRUTH_ODD)
 
 scan_fn *routine_scan(enum op op, enum compute c)
 {
+    assert((unsigned)c < COMPUTE_COUNT);
     static scan_fn *const
         add[COMPUTE_COUNT] = SUMS(add),
         *const mul[COMPUTE_COUNT] = SUMS(mul), *const most[COMPUTE_COUNT] = ORDERS(max, or),

@@ -9,6 +9,8 @@
 
 #include "base/platform.h"
 
+#include <assert.h>
+
 /* Keeps what other workers write out of a cache line: a core fetches two at a time. */
 enum { LINES = 128 };
 
@@ -200,6 +202,7 @@ static bool needs_others(const struct pool *pool, const struct worker *w)
 static void work(void *user, int index)
 {
     struct pool *pool = user;
+    assert(index >= 0 && index < pool->count);
     struct worker *w = &pool->workers[index];
     if (!any_left(pool, index) || !frame_init(&w->frame, pool->launch, w->memory))
         return; /* the other workers run its turns */
@@ -238,6 +241,7 @@ static void work(void *user, int index)
     w->strip = (struct few_strip){0};
     frame_free(&w->frame);
     const int64_t left = atomic_fetch_sub(&pool->unfinished, w->taken) - w->taken;
+    assert(left >= 0);
     w->taken = 0;
     if (pool->shares && pool->alone_until == 0 && left > 0 && !frame_is_cancelled(pool->launch)) {
         atomic_fetch_add(&pool->idle, 1);

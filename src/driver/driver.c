@@ -1,6 +1,7 @@
 /* The lock, objects and their handles. */
 #include "driver/driver_task.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,7 @@ static int make_object(void *user)
 
 void *driver_new(enum driver_kind kind, size_t size)
 {
+    assert(kind && size > 0); /* 0: the handle of an object that was deleted */
     struct new_object o = {kind, size, NULL};
     return driver_guard(make_object, &o) == DRIVER_SUCCESS ? o.made : NULL;
 }

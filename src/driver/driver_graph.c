@@ -1,6 +1,7 @@
 /* Graphs, nodes, edges. */
 #include "driver/driver_graph.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ static bool has(const struct driver_nodes *nodes, const struct driver_node *n)
 
 static bool push(struct driver_nodes *nodes, struct driver_node *n, struct driver_edge e)
 {
+    assert(nodes->count <= nodes->room);
     if (nodes->count == nodes->room) {
         int room = nodes->room ? 2 * nodes->room : 4;
         void *list = realloc(nodes->list, (size_t)room * sizeof(struct driver_node *));

@@ -1,6 +1,7 @@
 /* Graphs that can be launched: copies of graphs whose nodes are sorted and have lanes. */
 #include "driver/driver_graph.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ static bool choose_lane(struct driver_node *n)
  * last, so that a missing edge is reported as a race and not also as a bad access. */
 static bool sort(struct driver_graph *g)
 {
+    assert(!g->ready);
     enum { ALLOCATE, USE, FREE, TURNS };
     for (int turn = ALLOCATE; turn < TURNS; turn++)
         for (int i = 0; i < g->nodes.count; i++) {

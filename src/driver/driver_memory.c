@@ -5,6 +5,7 @@
 
 #include "sim/sim_own.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -14,6 +15,7 @@ struct driver_memory *driver_memory_at(uint64_t address)
 {
     const struct number_entry *found =
         number_map_find(&driver_memories.by_number, address >> SIM_OFFSET_BITS);
+    assert(!found || found->value - 1 < (uint64_t)driver_memories.count);
     return found ? driver_memories.list[found->value - 1] : NULL;
 }
 
@@ -48,6 +50,7 @@ struct driver_memory *driver_memory_next(const struct driver_memory *after)
 
 bool driver_memory_count(int64_t bytes)
 {
+    assert(bytes >= 0 || (uint64_t)-bytes <= driver_memories.used);
     if (bytes > 0 && (uint64_t)bytes > driver_total_memory() - driver_memories.used)
         return false;
     driver_memories.used += (uint64_t)bytes;

@@ -1,5 +1,6 @@
 #include "driver/driver_order.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@ struct driver_order driver_order;
 
 uint64_t driver_clock_time(const struct driver_clock *c, int slot)
 {
+    assert(slot >= 0);
     return slot < c->count ? c->times[slot] : 0;
 }
 
@@ -16,6 +18,7 @@ uint64_t driver_clock_time(const struct driver_clock *c, int slot)
  * unordered, never too little. */
 bool driver_clock_reach(struct driver_clock *c, int slot)
 {
+    assert(slot >= 0 && (c->times || !c->count));
     if (slot < c->count)
         return true;
     uint64_t *times = realloc(c->times, (size_t)(slot + 1) * sizeof *times);
@@ -100,6 +103,7 @@ bool driver_order_is_past(const struct driver_stream *s)
 
 struct driver_stream *driver_order_stream_at(int slot)
 {
+    assert(slot >= 0 && slot < driver_order.count);
     return driver_order.slots[slot].stream;
 }
 
@@ -116,6 +120,7 @@ static struct driver_clock *told_by(pid_t thread)
         driver_order.told[--i].thread = 0;
     else if (i == driver_order.told_count)
         driver_order.told[driver_order.told_count++].thread = thread;
+    assert(i < driver_order.told_count && driver_order.told_count <= DRIVER_NOTIFIERS);
     return &driver_order.told[i].clock;
 }
 
@@ -136,6 +141,7 @@ void driver_order_seen(const struct driver_work *w)
 
 const struct driver_work *driver_work_live(int slot)
 {
+    assert(slot >= 0 && slot < driver_order.count);
     return driver_order.slots[slot].live;
 }
 

@@ -1,6 +1,7 @@
 /* Which bytes two pieces of work have in common. */
 #include "driver/driver_order.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ unsigned driver_instruction_number(const struct ptx_instruction *ins)
 /* Returns the instruction of a number; NULL: there are too many. */
 static const struct ptx_instruction *instruction_of(unsigned number)
 {
+    assert(number < instructions.count);
     return instructions.list[number];
 }
 
@@ -42,6 +44,7 @@ static const struct ptx_instruction *instruction_of(unsigned number)
 
 static size_t slot_of(const struct driver_work *w, uint64_t address)
 {
+    assert(w->page_count < w->page_room && !(w->page_room & (w->page_room - 1)));
     size_t slot = (size_t)((address / DRIVER_PAGE) * UINT64_C(0x9E3779B97F4A7C15) >> 32);
     slot &= w->page_room - 1;
     while (w->pages[slot] && w->pages[slot]->address != address)

@@ -2,6 +2,7 @@
 #include "driver/driver_order.h"
 #include "driver/driver_task.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -75,6 +76,7 @@ struct driver_work *driver_work_begin(struct driver_stream *s, const struct driv
         free(w);
         return NULL;
     }
+    assert(s->slot < s->clock.count);
     w->slot = s->slot;
     w->stream = s->number;
     w->node = s->node;
@@ -148,6 +150,7 @@ static void drop_oldest(void)
 /* Compares with the work of other streams that this one is not ordered after. */
 static void find_races(const struct driver_work *w)
 {
+    assert(w->slot < driver_order.count && driver_order.slots[w->slot].stream);
     const struct driver_clock *now = &driver_order.slots[w->slot].stream->clock;
     struct driver_overlap overlap;
     for (int i = 0; i < driver_order.count; i++) {

@@ -30,6 +30,7 @@ static uint64_t distance(int64_t a, int64_t b)
 
 static int64_t floor_remainder(int64_t v, int64_t n)
 {
+    assert(n > 0);
     int64_t rest = v % n;
     return rest < 0 ? rest + n : rest;
 }
@@ -99,6 +100,7 @@ static struct residue residue_product(struct residue a, struct residue b)
 /* Returns x with a x = 1 modulo n, for a and n without a common divisor. */
 static int64_t inverse(int64_t a, int64_t n)
 {
+    assert(n > 0);
     int64_t x = 0, next_x = 1, rest = n, next = floor_remainder(a, n);
     while (next) {
         int64_t q = rest / next, t = x - q * next_x;
@@ -225,6 +227,7 @@ struct facts facts_between(int64_t least, int64_t greatest)
 
 struct facts facts_any(struct facts_type t)
 {
+    assert(t.bits > 0 && t.bits <= 64);
     if (t.bits == 64)
         return facts_between(INT64_MIN, INT64_MAX);
     if (!t.is_signed)

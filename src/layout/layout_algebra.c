@@ -13,6 +13,7 @@
 #include "layout/layout.h"
 #include "layout/gf2.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* --- Composition --- */
@@ -32,6 +33,7 @@ struct part {
 static bool take_apart(const struct part *parts, int first, int end, int32_t x, int32_t *q)
 {
     for (int k = end - 1; k >= first; k--) {
+        assert(parts[k].weight > 0);
         int32_t part = x / parts[k].weight;
         if (x < 0 && x % parts[k].weight)
             return false;
@@ -52,6 +54,7 @@ static void find_parts(const struct layout *outer, struct part *parts)
 /* Gives the range of the digits of outer's counter i. */
 static void digits_of(const struct layout *l, int i, int *first, int *end)
 {
+    assert(i >= 0 && i < l->in_count);
     for (*first = 0; *first < l->digit_count && l->digits[*first].in != i;)
         ++*first;
     for (*end = *first; *end < l->digit_count && l->digits[*end].in == i;)
@@ -62,6 +65,7 @@ static void digits_of(const struct layout *l, int i, int *first, int *end)
 static void split_at_parts(struct layout *inner, int j, const struct part *parts,
                            const struct layout *outer, int first, int end)
 {
+    assert(j >= 0 && j < inner->out_count);
     for (int d = 0; d < inner->digit_count; d++) {
         struct layout_digit *digit = &inner->digits[d];
         int32_t step = digit->add[j];

@@ -17,6 +17,7 @@
 
 #include "layout/gf2.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { LANE_BITS = 5, LANE_MASK = 31, DIGIT_VALUES = 64 };
@@ -39,6 +40,7 @@ static void to_old(const struct layout *travel, int32_t reg, int32_t lane, int32
 {
     int32_t out[LAYOUT_OUTS];
     int r = layout_out_index(travel, AXIS_REG), l = layout_out_index(travel, AXIS_LANE);
+    assert(lane >= 0 && lane <= LANE_MASK);
     layout_element(travel, reg, lane, 0, out);
     *old_reg = r < 0 ? 0 : out[r];
     *old_lane = l < 0 ? 0 : out[l];

@@ -2,6 +2,7 @@
  * binary is loaded when the program first needs something of it, as by the real runtime. */
 #include "runtime/runtime.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,7 @@ static int load(struct binary *b)
 {
     if (b->loaded)
         return b->result;
+    assert(!b->module);
     b->loaded = true;
     b->result = cuModuleLoadFatBinary(&b->module, b->image);
     if (b->result == DRIVER_SUCCESS)

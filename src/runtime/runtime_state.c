@@ -4,6 +4,7 @@
 #include "driver/driver_private.h"
 #include "driver/driver_texts.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,7 @@ void runtime_leave(struct runtime_entered *entered)
     (void)entered;
     if (!private_table)
         return;
+    assert(depth > 0);
     private_table->leave();
     depth--;
 }
@@ -119,6 +121,7 @@ void runtime_leave(struct runtime_entered *entered)
 /* Remembers the first error; call NULL: of a launch by <<<>>>. */
 static void note_unseen(int result, const char *call, void *kernel)
 {
+    assert(private_table);
     pthread_mutex_lock(&unseen.lock);
     if (!unseen.error) {
         unseen.error = result;

@@ -6,6 +6,8 @@
  * arrived; a full warp counts as 32. */
 #include "sim/sim_machine.h"
 
+#include <assert.h>
+
 enum action { BAR_SYNC, BAR_ARRIVE, BAR_RED };
 
 static bool tell_barrier(struct sim_warp *w, const struct sim_op *op, enum sim_sync kind,
@@ -49,6 +51,7 @@ static void give(struct sim_warp *w, const struct sim_path *p, const struct sim_
 
 static void release(struct sim_block *block, int id)
 {
+    assert(id >= 0 && id < 16);
     struct sim_barrier *b = &block->barriers[id];
     for (int i = 0; i < block->warp_count; i++) {
         struct sim_warp *w = &block->warps[i];
@@ -86,6 +89,7 @@ static bool is_complete(const struct sim_block *block, const struct sim_barrier 
 /* Counts arriving lanes; a warp whose lanes have all arrived counts as 32 threads. */
 static void count_lanes(const struct sim_warp *w, struct sim_barrier *b, uint32_t lanes)
 {
+    assert(w->number < w->block->warp_count);
     uint32_t *arrived = &b->arrived[w->number];
     int before = __builtin_popcount(*arrived);
     *arrived |= lanes;

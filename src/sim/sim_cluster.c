@@ -5,6 +5,7 @@
  * address of a place in the cluster has the rank of its block from bit SIM_RANK_AT on. */
 #include "sim/sim_machine.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* --- mapa, getctarank --- */
@@ -62,6 +63,7 @@ static bool tell(struct sim_warp *w, const struct sim_op *op, enum sim_sync kind
 
 static bool is_complete(const struct sim_cluster *c)
 {
+    assert(c->count > 0);
     bool any = false;
     for (int i = 0; i < c->count; i++)
         for (int k = 0; c->block[i] && k < c->block[i]->warp_count; k++) {

@@ -6,6 +6,8 @@
  * .minnctapersm blocks of this size share a multiprocessor: the simulator takes the most. */
 #include "sim/sim_machine.h"
 
+#include <assert.h>
+
 enum { UNIT = 8, MOST_REGISTERS = 256 };
 
 static const struct ptx_limit *limit_of(const struct ptx_function *f, enum ptx_directive directive)
@@ -52,6 +54,7 @@ static bool set(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
         return false;
     }
     w->block->registers_left -= more;
+    assert(w->block->registers_left >= 0);
     w->registers = wanted;
     w->sim->changes++;
     return true;

@@ -4,6 +4,7 @@
  * is above them, lane by lane. It is freed when the frame ends. */
 #include "sim/sim_machine.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Gives the current frame an end of the stack for each lane, from now on. */
@@ -21,6 +22,7 @@ static void give(const struct sim_warp *w, const struct sim_op *op, int lane, ui
 
 static uint64_t take(const struct sim_warp *w, const struct sim_op *op, uint32_t slot, int lane)
 {
+    assert(op->bytes <= sizeof(uint64_t));
     uint64_t value = 0;
     memcpy(&value, w->file + slot + (size_t)lane * op->bytes, op->bytes);
     return value;
@@ -32,6 +34,7 @@ static bool alloca_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t m
 {
     struct sim_frame *f = w->frame;
     const uint64_t to = (uint64_t)op->imm;
+    assert(to && !(to & (to - 1))); /* the parser checks it */
     keep_tops(f);
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);

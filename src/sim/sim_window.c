@@ -4,11 +4,14 @@
  * window is added to each pixel, so one copy takes the same element of many windows. */
 #include "sim/sim_bulk.h"
 
+#include <assert.h>
+
 /* Goes `*steps` steps along an axis of the box, from the copy's first pixel on. Returns the place, and in
  * *steps the steps that the next axis has to go. */
 static int64_t walk(const struct sim_bulk *c, int axis, uint64_t *steps)
 {
     const struct tensor_map *map = &c->map;
+    assert(axis > 0 && map->steps[axis] > 0);
     int64_t step = map->steps[axis], lower = c->window.lower[axis - 1];
     int64_t last = (int64_t)map->extents[axis] - 1 + c->window.upper[axis - 1];
     int64_t first = c->start[axis], rest = first > last ? 1 : (last - first) / step + 1;
@@ -25,6 +28,7 @@ static int64_t walk(const struct sim_bulk *c, int axis, uint64_t *steps)
 void sim_window_place(const struct sim_bulk *c, uint64_t pixel, int64_t place[TENSOR_MAP_AXES])
 {
     int last = c->map.rank - 1;
+    assert(last > 0 && last < TENSOR_MAP_AXES);
     for (int axis = 1; axis < last; axis++)
         place[axis] = walk(c, axis, &pixel) + c->offset[axis - 1];
     place[last] = c->start[last] + (int64_t)pixel * c->map.steps[last];
