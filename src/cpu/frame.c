@@ -41,7 +41,7 @@ void frame_free(struct frame *f)
         return;
     exec_async_drop(f);
     if (f->copies)
-        kept_realloc(f->launch, f->copies, f->copy_capacity * sizeof *f->copies, 0);
+        workers_realloc(f->launch, f->copies, f->copy_capacity * sizeof *f->copies, 0);
     kept_give(f->launch, f->kept);
     *f = (struct frame){0};
 }

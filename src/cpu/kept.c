@@ -21,7 +21,7 @@ static void take_flag(atomic_bool *flag)
             platform_yield();
 }
 
-void *kept_realloc(const struct launch_state *launch, void *ptr, size_t old_size, size_t size)
+void *workers_realloc(const struct launch_state *launch, void *ptr, size_t old_size, size_t size)
 {
     take_flag(launch->allocating);
     void *result = launch->allocator->resize(launch->allocator->user, ptr, old_size, size);
@@ -63,7 +63,7 @@ struct kept_block kept_take(const struct launch_state *l, size_t bytes, int work
         unlock(kept);
     }
     if (!block.memory) {
-        block.memory = kept_realloc(l, NULL, 0, bytes);
+        block.memory = workers_realloc(l, NULL, 0, bytes);
         if (block.memory && l->allocator->resize == allocator_libc.resize)
             platform_prefer_large_pages(block.memory, bytes);
     }
@@ -84,7 +84,7 @@ void kept_give(const struct launch_state *l, struct kept_block block)
         unlock(kept);
     }
     if (block.memory)
-        kept_realloc(l, block.memory, block.bytes, 0);
+        workers_realloc(l, block.memory, block.bytes, 0);
 }
 
 /* The bytes before each piece of kept_allocator: the size of the kept block that it is in. */
@@ -96,7 +96,7 @@ static void *piece_new(const struct launch_state *l, size_t size)
     if (size <= MOST_PIECE)
         block = kept_take(l, block.bytes, 0);
     else if (size <= SIZE_MAX - PIECE_HEADER)
-        block.memory = kept_realloc(l, NULL, 0, block.bytes);
+        block.memory = workers_realloc(l, NULL, 0, block.bytes);
     if (!block.memory)
         return NULL;
     memcpy(block.memory, &block.bytes, sizeof block.bytes);
@@ -114,7 +114,7 @@ static void *kept_resize(void *user, void *ptr, size_t old_size, size_t size)
     if (old_size <= MOST_PIECE)
         kept_give(l, block);
     else
-        kept_realloc(l, block.memory, block.bytes, 0);
+        workers_realloc(l, block.memory, block.bytes, 0);
     return NULL;
 }
 

@@ -351,7 +351,7 @@ void frame_block_place(const struct launch_state *l, int64_t id, int64_t place[3
 /* Begins block `id` in turn `turn`. Its shared tiles are poisoned where they are declared. */
 void frame_start(struct frame *f, int64_t turn, int64_t id);
 /* Resizes memory by the launch's allocator, for one worker at a time. */
-void *kept_realloc(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
+void *workers_realloc(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
 /* Takes memory of at least `bytes` for a worker, kept from an earlier launch or new (NULL: none), and
  * gives it back. */
 struct kept_block kept_take(const struct launch_state *l, size_t bytes, int worker);

@@ -166,16 +166,16 @@ int driver_capture_add(struct driver_stream *s, const struct driver_task *t)
 }
 
 /* Asks for a node after the stream's tips. */
-static struct driver_asked asked_after_tips(const struct driver_stream *s, void **node)
+static struct driver_node_request request_after_tips(const struct driver_stream *s, void **node)
 {
-    return (struct driver_asked){node, s->capture->graph, (void *const *)s->tips->list,
-                                 s->tips->edges, (size_t)s->tips->count};
+    return (struct driver_node_request){node, s->capture->graph, (void *const *)s->tips->list,
+                                        s->tips->edges, (size_t)s->tips->count};
 }
 
 int driver_capture_allocate(struct driver_stream *s, size_t bytes, uint64_t *address)
 {
     void *node = NULL;
-    const struct driver_asked asked = asked_after_tips(s, &node);
+    const struct driver_node_request asked = request_after_tips(s, &node);
     struct driver_allocation_node p = {
         .properties = {.type = DRIVER_PINNED_ALLOCATION, .location = DRIVER_ON_DEVICE},
         .bytes = bytes};
@@ -189,7 +189,7 @@ int driver_capture_allocate(struct driver_stream *s, size_t bytes, uint64_t *add
 int driver_capture_free(struct driver_stream *s, uint64_t address)
 {
     void *node = NULL;
-    const struct driver_asked asked = asked_after_tips(s, &node);
+    const struct driver_node_request asked = request_after_tips(s, &node);
     int result = driver_graph_add_free(&asked, address);
     return result == DRIVER_SUCCESS ? tip(s, node) : result;
 }

@@ -73,14 +73,15 @@ void driver_graph_free(struct driver_graph *g);
 struct driver_node *driver_graph_add(struct driver_graph *g, const struct driver_task *t,
                                      const struct driver_nodes *before);
 /* A new node, as the caller asks for it. */
-struct driver_asked {
+struct driver_node_request {
     void **node, *graph;
     void *const *before;
     const void *edges; /* of them; NULL: plain ones */
     size_t count;
 };
 /* Adds the node if `result`, of reading the task, is a success. Returns the call's result. */
-int driver_graph_add_asked(const struct driver_asked *a, const struct driver_task *t, int result);
+int driver_graph_add_requested(const struct driver_node_request *a, const struct driver_task *t,
+                               int result);
 /* Returns the i-th of the caller's edges; data NULL: a plain one. */
 struct driver_edge driver_edge_at(const void *data, size_t i);
 bool driver_edge_is_plain(struct driver_edge e);
@@ -102,8 +103,9 @@ int driver_graph_run(struct driver_graph *g, struct driver_stream *s);
 /* --- memory of graphs --- */
 
 /* Add nodes that allocate and free. The first gives the address in *p. */
-int driver_graph_add_allocation(const struct driver_asked *a, struct driver_allocation_node *p);
-int driver_graph_add_free(const struct driver_asked *a, uint64_t address);
+int driver_graph_add_allocation(const struct driver_node_request *a,
+                                struct driver_allocation_node *p);
+int driver_graph_add_free(const struct driver_node_request *a, uint64_t address);
 /* Run such nodes. */
 int driver_graph_allocate(struct driver_memory *m, struct driver_stream *s);
 int driver_graph_release(struct driver_memory *m, struct driver_stream *s);
@@ -114,7 +116,8 @@ int driver_graph_begin_memory(const struct driver_graph *g, struct driver_stream
 /* --- conditional nodes --- */
 
 /* Adds such a node with empty bodies, which it gives in *p. */
-int driver_graph_add_conditional(const struct driver_asked *a, struct driver_conditional_node *p);
+int driver_graph_add_conditional(const struct driver_node_request *a,
+                                 struct driver_conditional_node *p);
 int driver_conditional_run(const struct driver_task *t, struct driver_stream *s);
 /* Gives the conditions of a graph that is launched their first values. */
 void driver_graph_begin_conditions(const struct driver_graph *g, struct driver_stream *s);

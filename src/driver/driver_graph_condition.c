@@ -76,7 +76,8 @@ static bool make_bodies(struct driver_task *t, struct driver_graph *parent)
     return t->bodies;
 }
 
-int driver_graph_add_conditional(const struct driver_asked *a, struct driver_conditional_node *p)
+int driver_graph_add_conditional(const struct driver_node_request *a,
+                                 struct driver_conditional_node *p)
 {
     struct driver_graph *g = driver_graph_of(a->graph);
     if (!g || g->ready || !size_suits(p))
@@ -91,7 +92,7 @@ int driver_graph_add_conditional(const struct driver_asked *a, struct driver_con
     if (!t.condition)
         return DRIVER_INVALID_VALUE;
     int result = make_bodies(&t, g) ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
-    result = driver_graph_add_asked(a, &t, result);
+    result = driver_graph_add_requested(a, &t, result);
     if (result != DRIVER_SUCCESS) {
         driver_task_drop(&t);
         return result;
@@ -223,7 +224,7 @@ int driver_conditional_run(const struct driver_task *t, struct driver_stream *s)
 }
 
 /* Reads the nodes that a new one of that kind comes after, and the edges. */
-static int read_before(const struct driver_asked *a, enum driver_task_kind kind,
+static int read_before(const struct driver_node_request *a, enum driver_task_kind kind,
                        struct driver_nodes *out)
 {
     const struct driver_graph *g = driver_graph_of(a->graph);
@@ -240,7 +241,8 @@ static int read_before(const struct driver_asked *a, enum driver_task_kind kind,
     return DRIVER_SUCCESS;
 }
 
-int driver_graph_add_asked(const struct driver_asked *a, const struct driver_task *t, int result)
+int driver_graph_add_requested(const struct driver_node_request *a, const struct driver_task *t,
+                               int result)
 {
     struct driver_graph *g = driver_graph_of(a->graph);
     struct driver_nodes before = {.list = NULL};

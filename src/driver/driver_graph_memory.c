@@ -19,7 +19,8 @@ static int check_graph(const struct driver_graph *g)
     return g->owned ? DRIVER_NOT_SUPPORTED : DRIVER_SUCCESS; /* by a node */
 }
 
-int driver_graph_add_allocation(const struct driver_asked *a, struct driver_allocation_node *p)
+int driver_graph_add_allocation(const struct driver_node_request *a,
+                                struct driver_allocation_node *p)
 {
     struct driver_task t = {.kind = TASK_ALLOCATE};
     struct driver_graph *g = driver_graph_of(a->graph);
@@ -31,7 +32,7 @@ int driver_graph_add_allocation(const struct driver_asked *a, struct driver_allo
     if (p->properties.location != DRIVER_ON_DEVICE)
         return driver_unsupported("graphs that allocate outside of the device are not supported");
     result = driver_memory_reserve(p->bytes, &t.memory);
-    result = driver_graph_add_asked(a, &t, result);
+    result = driver_graph_add_requested(a, &t, result);
     if (result != DRIVER_SUCCESS)
         return result;
     t.memory->owner = g;
@@ -63,7 +64,7 @@ static const char *why_not_freed(const struct driver_graph *g, const struct driv
     return NULL;
 }
 
-int driver_graph_add_free(const struct driver_asked *a, uint64_t address)
+int driver_graph_add_free(const struct driver_node_request *a, uint64_t address)
 {
     struct driver_task t = {.kind = TASK_FREE, .memory = driver_memory_at(address)};
     struct driver_graph *g = driver_graph_of(a->graph);
@@ -78,7 +79,7 @@ int driver_graph_add_free(const struct driver_asked *a, uint64_t address)
         driver_refuse("invalid-free", m, "%s", why);
         return DRIVER_INVALID_VALUE;
     }
-    result = driver_graph_add_asked(a, &t, DRIVER_SUCCESS);
+    result = driver_graph_add_requested(a, &t, DRIVER_SUCCESS);
     if (result != DRIVER_SUCCESS)
         return result;
     g->has_memory = true;
@@ -154,15 +155,16 @@ int cuGraphAddMemAllocNode(void **node, void *graph, void *const *before, size_t
                            struct driver_allocation_node *parameters)
 {
     IN_CONTEXT;
-    return driver_graph_add_allocation(&(struct driver_asked){node, graph, before, NULL, count},
-                                       parameters);
+    return driver_graph_add_allocation(
+        &(struct driver_node_request){node, graph, before, NULL, count}, parameters);
 }
 
 int cuGraphAddMemFreeNode(void **node, void *graph, void *const *before, size_t count,
                           uint64_t address)
 {
     IN_CONTEXT;
-    return driver_graph_add_free(&(struct driver_asked){node, graph, before, NULL, count}, address);
+    return driver_graph_add_free(&(struct driver_node_request){node, graph, before, NULL, count},
+                                 address);
 }
 
 int cuGraphMemAllocNodeGetParams(void *node, struct driver_allocation_node *parameters)

@@ -39,8 +39,8 @@ static struct driver_node *in_ready(void *ready, void *node)
     IN_CONTEXT;                                                                                    \
     struct driver_task t;                                                                          \
     int result = read;                                                                             \
-    return driver_graph_add_asked(&(struct driver_asked){node, graph, before, NULL, count}, &t,    \
-                                  result)
+    return driver_graph_add_requested(                                                             \
+        &(struct driver_node_request){node, graph, before, NULL, count}, &t, result)
 #define SET_IN(which, read)                                                                        \
     IN_CONTEXT;                                                                                    \
     struct driver_task t;                                                                          \
@@ -337,14 +337,14 @@ static int check_moved(const struct driver_graph *g, const struct driver_graph *
 }
 
 /* Adds a node that takes its graph. */
-static int add_moved(const struct driver_asked *a, void *graph)
+static int add_moved(const struct driver_node_request *a, void *graph)
 {
     struct driver_task t;
     struct driver_graph *to = driver_graph_of(a->graph);
     int result = read_graph(graph, true, &t);
     if (result == DRIVER_SUCCESS)
         result = check_moved(t.graph, to);
-    result = driver_graph_add_asked(a, &t, result);
+    result = driver_graph_add_requested(a, &t, result);
     if (result != DRIVER_SUCCESS)
         return result;
     t.graph->moved = true;
@@ -456,7 +456,7 @@ int cuGraphAddNode_v2(void **node, void *graph, void *const *before, const void 
                       struct driver_any_node *parameters)
 {
     IN_CONTEXT;
-    const struct driver_asked a = {node, graph, before, data, count};
+    const struct driver_node_request a = {node, graph, before, data, count};
     struct driver_task t;
     switch (parameters ? (enum driver_task_kind)parameters->kind : TASK_EMPTY) {
     case TASK_ALLOCATE: return driver_graph_add_allocation(&a, &parameters->of.allocation);
@@ -468,7 +468,7 @@ int cuGraphAddNode_v2(void **node, void *graph, void *const *before, const void 
         break;
     default: break;
     }
-    return driver_graph_add_asked(&a, &t, read_any(parameters, &t));
+    return driver_graph_add_requested(&a, &t, read_any(parameters, &t));
 }
 
 ENTRY(cuGraphAddNode,

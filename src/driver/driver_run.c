@@ -47,7 +47,7 @@ static int run(struct driver_launched *l)
     return driver_machine_run(l);
 }
 
-int driver_dependent_launch(struct driver_launched *l, struct driver_stream *s)
+int driver_run_launch(struct driver_launched *l, struct driver_stream *s)
 {
     struct driver_stream *lane = overlapping_lane(l, s);
     l->stream = lane ? lane : s;

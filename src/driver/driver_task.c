@@ -49,7 +49,7 @@ static int run_stub(const struct driver_stub *s, struct driver_stream *stream)
 static int run_kind(struct driver_task *t, struct driver_stream *s)
 {
     switch (t->kind) {
-    case TASK_KERNEL: return driver_dependent_launch(&t->launched, s);
+    case TASK_KERNEL: return driver_run_launch(&t->launched, s);
     case TASK_COPY: return driver_copy_run(&t->copy, s);
     case TASK_FILL: return driver_fill_run(&t->fill, s);
     case TASK_HOST: return run_host(t, s);

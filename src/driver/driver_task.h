@@ -150,6 +150,6 @@ struct driver_event {
 void driver_event_record(struct driver_event *e, const struct driver_clock *done);
 
 /* driver_run.c: runs a launch in a stream, perhaps before the previous kernel has ended. */
-int driver_dependent_launch(struct driver_launched *l, struct driver_stream *s);
+int driver_run_launch(struct driver_launched *l, struct driver_stream *s);
 
 #endif

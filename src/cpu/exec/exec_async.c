@@ -6,7 +6,7 @@
 static void copy_release(struct frame *f, struct copy_under_way *copy)
 {
     if (copy->gathered)
-        kept_realloc(f->launch, copy->gathered, copy->gathered_bytes, 0);
+        workers_realloc(f->launch, copy->gathered, copy->gathered_bytes, 0);
 }
 
 void exec_async_drop(struct frame *f)
@@ -21,7 +21,7 @@ static bool queue_room(struct frame *f)
     if (f->copy_count < f->copy_capacity)
         return true;
     size_t capacity = f->copy_capacity ? 2 * f->copy_capacity : 16, size = sizeof *f->copies;
-    void *larger = kept_realloc(f->launch, f->copies, f->copy_capacity * size, capacity * size);
+    void *larger = workers_realloc(f->launch, f->copies, f->copy_capacity * size, capacity * size);
     if (!larger)
         return false;
     f->copies = larger;
@@ -39,7 +39,7 @@ static bool keep_indices(struct frame *f, struct copy_under_way *copy)
             bytes += (size_t)from->axis[i].extent * (from->axis[i].wide ? 8 : 4);
     if (bytes == 0)
         return true;
-    unsigned char *to = kept_realloc(f->launch, NULL, 0, bytes);
+    unsigned char *to = workers_realloc(f->launch, NULL, 0, bytes);
     if (!to)
         return false;
     copy->gathered = (void *)to;
