@@ -55,10 +55,10 @@ static void report(const struct table_reader *r, struct loc at, const char *mess
 }
 
 /* Reports a fault at a value and returns false. */
-static bool wrong(struct table_reader *r, const struct json *at, const char *format, ...)
+static bool wrong(struct table_reader *r, const struct json_value *at, const char *format, ...)
     DIAG_FORMAT(3, 4);
 
-static bool wrong(struct table_reader *r, const struct json *at, const char *format, ...)
+static bool wrong(struct table_reader *r, const struct json_value *at, const char *format, ...)
 {
     struct arena *a = &r->family->ctx->scratch;
     va_list args;
@@ -70,12 +70,12 @@ static bool wrong(struct table_reader *r, const struct json *at, const char *for
 }
 
 /* Returns the member of that kind; NULL: reported. */
-static const struct json *need(struct table_reader *r, const struct json *v, const char *key,
-                               enum json_kind kind)
+static const struct json_value *need(struct table_reader *r, const struct json_value *v,
+                                     const char *key, enum json_kind kind)
 {
     static const char *const names[] = {"null",     "true or false", "a number",
                                         "a string", "a list",        "an object"};
-    const struct json *m = json_find(v, key);
+    const struct json_value *m = json_find(v, key);
     if (m && m->kind == kind)
         return m;
     wrong(r, m ? m : v, m ? "\"%s\" should be %s" : "\"%s\" is missing: %s", key, names[kind]);
@@ -92,14 +92,14 @@ static int size_named(const tw_family *f, const char *name)
     return -1;
 }
 
-static bool read_size_names(struct table_reader *r, const struct json *list)
+static bool read_size_names(struct table_reader *r, const struct json_value *list)
 {
     const tw_family *f = r->family;
     bool seen[ENTRY_PARAMS] = {0};
     int i = 0;
     r->size_count = list->count;
     r->size_of = arena_array(&f->ctx->scratch, int, list->count);
-    for (const struct json *name = list->first; name; name = name->next, i++) {
+    for (const struct json_value *name = list->first; name; name = name->next, i++) {
         int size = name->kind == JSON_STRING ? size_named(f, name->string) : -1;
         if (size < 0)
             return wrong(r, name, "the family `%s` has no such size", f->name);
@@ -116,7 +116,7 @@ static bool read_size_names(struct table_reader *r, const struct json *list)
 }
 
 /* Warns of a variant that is left out, in the first reading. */
-static void leave_out(struct table_reader *r, const struct json *at, const char *kernel,
+static void leave_out(struct table_reader *r, const struct json_value *at, const char *kernel,
                       const char *what)
 {
     const tw_family *f = r->family;
@@ -127,12 +127,12 @@ static void leave_out(struct table_reader *r, const struct json *at, const char 
     diag_note(&f->ctx->diag, LOC_NONE, "%s writes the table again", rewrite(r));
 }
 
-static bool read_variant(struct table_reader *r, const struct json *v, int *column)
+static bool read_variant(struct table_reader *r, const struct json_value *v, int *column)
 {
     tw_family *f = r->family;
-    const struct json *resident = json_find(v, "resident");
-    const struct json *kernel = need(r, v, "kernel", JSON_STRING);
-    const struct json *tune = kernel ? need(r, v, "tune", JSON_STRING) : NULL;
+    const struct json_value *resident = json_find(v, "resident");
+    const struct json_value *kernel = need(r, v, "kernel", JSON_STRING);
+    const struct json_value *tune = kernel ? need(r, v, "tune", JSON_STRING) : NULL;
     if (!tune)
         return false;
     if (resident && (resident->kind != JSON_NUMBER || resident->number < 0 ||
@@ -154,12 +154,12 @@ static bool read_variant(struct table_reader *r, const struct json *v, int *colu
     return true;
 }
 
-static bool read_variants(struct table_reader *r, const struct json *list)
+static bool read_variants(struct table_reader *r, const struct json_value *list)
 {
     int i = 0;
     r->variant_count = list->count;
     r->column_of = arena_array(&r->family->ctx->scratch, int, list->count);
-    for (const struct json *v = list->first; v; v = v->next, i++) {
+    for (const struct json_value *v = list->first; v; v = v->next, i++) {
         r->column_of[i] = -1;
         if (!read_variant(r, v, &r->column_of[i]))
             return false;
@@ -167,13 +167,14 @@ static bool read_variants(struct table_reader *r, const struct json *list)
     return true;
 }
 
-static bool read_header(struct table_reader *r, const struct json *line, const struct json *family)
+static bool read_header(struct table_reader *r, const struct json_value *line,
+                        const struct json_value *family)
 {
     tw_family *f = r->family;
-    const struct json *device = need(r, line, "device", JSON_STRING);
-    const struct json *types = device ? need(r, line, "types", JSON_STRING) : NULL;
-    const struct json *sizes = types ? need(r, line, "sizes", JSON_ARRAY) : NULL;
-    const struct json *variants = sizes ? need(r, line, "variants", JSON_ARRAY) : NULL;
+    const struct json_value *device = need(r, line, "device", JSON_STRING);
+    const struct json_value *types = device ? need(r, line, "types", JSON_STRING) : NULL;
+    const struct json_value *sizes = types ? need(r, line, "sizes", JSON_ARRAY) : NULL;
+    const struct json_value *variants = sizes ? need(r, line, "variants", JSON_ARRAY) : NULL;
     if (!variants)
         return false;
     if (family->kind != JSON_STRING || strcmp(family->string, f->name) != 0)
@@ -190,11 +191,11 @@ static bool read_header(struct table_reader *r, const struct json *line, const s
 
 /* --- rows --- */
 
-static bool read_row(struct table_reader *r, const struct json *line)
+static bool read_row(struct table_reader *r, const struct json_value *line)
 {
     int64_t sizes[ENTRY_PARAMS];
-    const struct json *at = need(r, line, "at", JSON_ARRAY);
-    const struct json *us = at ? need(r, line, "us", JSON_ARRAY) : NULL;
+    const struct json_value *at = need(r, line, "at", JSON_ARRAY);
+    const struct json_value *us = at ? need(r, line, "us", JSON_ARRAY) : NULL;
     int i = 0;
     if (!us)
         return false;
@@ -204,13 +205,13 @@ static bool read_row(struct table_reader *r, const struct json *line)
         return wrong(r, at, "%d values for %d sizes", at->count, r->size_count);
     if (us->count != r->variant_count)
         return wrong(r, us, "%d times for %d variants", us->count, r->variant_count);
-    for (const struct json *v = at->first; v; v = v->next, i++) {
+    for (const struct json_value *v = at->first; v; v = v->next, i++) {
         if (v->kind != JSON_NUMBER || rint(v->number) != v->number || fabs(v->number) > 0x1p53)
             return wrong(r, v, "a size is an integer");
         sizes[r->size_of[i]] = (int64_t)v->number;
     }
     i = 0;
-    for (const struct json *v = us->first; v; v = v->next, i++) {
+    for (const struct json_value *v = us->first; v; v = v->next, i++) {
         if (v->kind != JSON_NULL && (v->kind != JSON_NUMBER || v->number <= 0))
             return wrong(r, v, "a time is a number above 0, or null");
         if (v->kind == JSON_NUMBER && !family_is_time(v->number))
@@ -228,15 +229,15 @@ static bool read_line(struct table_reader *r, size_t begin, size_t end)
 {
     tw_family *f = r->family;
     size_t fault;
-    const struct json *v = json_parse(&f->loading, r->source->text, begin, end, &fault);
+    const struct json_value *v = json_parse(&f->loading, r->source->text, begin, end, &fault);
     if (!v) {
-        struct json at = {.offset = fault < end ? fault : begin, .length = 1};
+        struct json_value at = {.offset = fault < end ? fault : begin, .length = 1};
         return wrong(r, &at,
                      fault < end ? "this is not JSON" : "this line of JSON is not complete");
     }
     if (v->kind != JSON_OBJECT)
         return wrong(r, v, "a line of a table is an object");
-    const struct json *family = json_find(v, "family");
+    const struct json_value *family = json_find(v, "family");
     bool good = family ? read_header(r, v, family) : read_row(r, v);
     arena_free(&f->loading);
     return good;

@@ -15,7 +15,7 @@ struct reader {
     int levels;
 };
 
-static bool read_value(struct reader *r, struct json *out);
+static bool read_value(struct reader *r, struct json_value *out);
 
 static char here(const struct reader *r)
 {
@@ -148,14 +148,14 @@ static bool read_number(struct reader *r, double *out)
 /* --- lists --- */
 
 /* Reads the rest of an array or object, up to its closing bracket. */
-static bool read_list(struct reader *r, struct json *out, const char *close)
+static bool read_list(struct reader *r, struct json_value *out, const char *close)
 {
-    struct json **tail = &out->first;
+    struct json_value **tail = &out->first;
     skip_blanks(r);
     if (accept(r, close))
         return true;
     do {
-        struct json *one = arena_new(r->arena, struct json);
+        struct json_value *one = arena_new(r->arena, struct json_value);
         skip_blanks(r);
         if (out->kind == JSON_OBJECT) {
             if (!read_string(r, &one->key))
@@ -174,7 +174,7 @@ static bool read_list(struct reader *r, struct json *out, const char *close)
     return accept(r, close);
 }
 
-static bool read_rest(struct reader *r, struct json *out)
+static bool read_rest(struct reader *r, struct json_value *out)
 {
     if (accept(r, "null"))
         return true;
@@ -195,7 +195,7 @@ static bool read_rest(struct reader *r, struct json *out)
     return read_number(r, &out->number);
 }
 
-static bool read_value(struct reader *r, struct json *out)
+static bool read_value(struct reader *r, struct json_value *out)
 {
     skip_blanks(r);
     out->offset = r->at;
@@ -206,10 +206,11 @@ static bool read_value(struct reader *r, struct json *out)
     return true;
 }
 
-struct json *json_parse(struct arena *a, const char *text, size_t begin, size_t end, size_t *fault)
+struct json_value *json_parse(struct arena *a, const char *text, size_t begin, size_t end,
+                              size_t *fault)
 {
     struct reader r = {.arena = a, .text = text, .at = begin, .end = end};
-    struct json *v = arena_new(a, struct json);
+    struct json_value *v = arena_new(a, struct json_value);
     bool read = read_value(&r, v);
     if (read)
         skip_blanks(&r);
@@ -217,11 +218,11 @@ struct json *json_parse(struct arena *a, const char *text, size_t begin, size_t 
     return read && r.at == end ? v : NULL;
 }
 
-const struct json *json_find(const struct json *v, const char *key)
+const struct json_value *json_find(const struct json_value *v, const char *key)
 {
     if (!v || v->kind != JSON_OBJECT)
         return NULL;
-    for (const struct json *m = v->first; m; m = m->next)
+    for (const struct json_value *m = v->first; m; m = m->next)
         if (strcmp(m->key, key) == 0)
             return m;
     return NULL;

@@ -22,7 +22,7 @@ struct formatter {
     struct arena *arena;
     const struct source *source;
     struct token_list scanned;
-    struct pieces pieces;
+    struct format_pieces pieces;
     uint32_t *piece_of; /* by token */
     uint32_t at;        /* the token being placed */
 };
@@ -53,19 +53,19 @@ static void pass_bytes(struct formatter *f, struct place *p, uint32_t end)
 }
 
 /* Adds the bytes up to `end` as a piece. */
-static struct piece *add_piece(struct formatter *f, struct place *p, uint32_t end,
-                               enum token_kind kind)
+static struct format_piece *add_piece(struct formatter *f, struct place *p, uint32_t end,
+                                      enum token_kind kind)
 {
     const char *text = f->source->text + p->offset;
     uint32_t length = end - p->offset;
     while (kind == TOK_END && length > 0 && text_is_blank(text[length - 1]))
         length--;
-    struct piece one = {.text = text,
-                        .length = length,
-                        .kind = kind,
-                        .breaks = p->breaks < 2 ? p->breaks : 2,
-                        .old_column = p->column,
-                        .old_start = p->start};
+    struct format_piece one = {.text = text,
+                               .length = length,
+                               .kind = kind,
+                               .breaks = p->breaks < 2 ? p->breaks : 2,
+                               .old_column = p->column,
+                               .old_start = p->start};
     vec_push(f->arena, &f->pieces, one);
     pass_bytes(f, p, end);
     p->breaks = 0;
@@ -109,7 +109,7 @@ static void make_pieces(struct formatter *f)
 
 /* --- facts from the syntax tree --- */
 
-static struct piece *piece_at(const struct formatter *f, uint32_t token)
+static struct format_piece *piece_at(const struct formatter *f, uint32_t token)
 {
     return &f->pieces.data[f->piece_of[token]];
 }
@@ -155,7 +155,7 @@ static enum token_kind kind_here(const struct formatter *f)
     return f->scanned.tokens[f->at].kind;
 }
 
-static struct piece *piece_here(const struct formatter *f)
+static struct format_piece *piece_here(const struct formatter *f)
 {
     return piece_at(f, f->at);
 }
@@ -167,7 +167,7 @@ static void pass(struct formatter *f, int level)
     uint32_t end = t->match != NO_MATCH && t->match > f->at ? t->match : f->at;
     int open = 0;
     for (; f->at <= end; f->at++) {
-        struct piece *p = piece_here(f);
+        struct format_piece *p = piece_here(f);
         t = &f->scanned.tokens[f->at];
         int weight = t->match == NO_MATCH                                 ? 0
                      : p->kind == TOK_LBRACKET || p->kind == TOK_RBRACKET ? 4
@@ -190,7 +190,7 @@ static void pass_through(struct formatter *f, int level, enum token_kind last)
 /* Passes a brace of a body. */
 static void pass_brace(struct formatter *f, int level)
 {
-    struct piece *p = piece_here(f);
+    struct format_piece *p = piece_here(f);
     p->level = level;
     p->body = true;
     f->at++;
@@ -221,7 +221,7 @@ static void place_body(struct formatter *f, int level)
 /* Places `else` and `while` after a body: they follow its '}' on the same line. */
 static void place_after_body(struct formatter *f, int level)
 {
-    struct piece *p = piece_here(f);
+    struct format_piece *p = piece_here(f);
     p->joined = f->scanned.tokens[f->at - 1].kind == TOK_RBRACE;
     p->first = !p->joined;
     pass(f, level);
@@ -332,7 +332,7 @@ static void place_declaration(struct formatter *f)
 
 /* --- breaks --- */
 
-static bool ends_operand(const struct piece *p)
+static bool ends_operand(const struct format_piece *p)
 {
     switch (p->kind) {
     case TOK_NAME:
@@ -349,11 +349,11 @@ static bool ends_operand(const struct piece *p)
     }
 }
 
-static void find_prefixes(struct pieces *pieces)
+static void find_prefixes(struct format_pieces *pieces)
 {
-    const struct piece *before = NULL;
+    const struct format_piece *before = NULL;
     for (size_t i = 0; i < pieces->count; i++) {
-        struct piece *p = &pieces->data[i];
+        struct format_piece *p = &pieces->data[i];
         if (is_comment(p))
             continue;
         bool operand_before = before && ends_operand(before) && !p->first;
@@ -364,7 +364,7 @@ static void find_prefixes(struct pieces *pieces)
 }
 
 /* Returns the line breaks before a token. */
-static int token_breaks(const struct piece *p, const struct piece *before)
+static int token_breaks(const struct format_piece *p, const struct format_piece *before)
 {
     bool after_comment = before && is_comment(before);
     bool comment_line = after_comment && (before->breaks > 0 || before->line_comment);
@@ -384,7 +384,7 @@ static int token_breaks(const struct piece *p, const struct piece *before)
     return p->breaks > 0 || (after_comment && before->line_comment);
 }
 
-static int comment_breaks(const struct piece *p, const struct piece *before)
+static int comment_breaks(const struct format_piece *p, const struct format_piece *before)
 {
     if (!before)
         return 0;
@@ -397,7 +397,7 @@ static int comment_breaks(const struct piece *p, const struct piece *before)
 }
 
 /* Gives a comment the level of the statement below it. */
-static void place_comment(struct piece *p, const struct piece *next)
+static void place_comment(struct format_piece *p, const struct format_piece *next)
 {
     p->first = next ? next->first || next->joined : true;
     p->level = next ? next->level : 0;
@@ -405,18 +405,18 @@ static void place_comment(struct piece *p, const struct piece *next)
     p->inside = next && next->body && next->kind == TOK_RBRACE;
 }
 
-static void set_breaks(struct pieces *pieces)
+static void set_breaks(struct format_pieces *pieces)
 {
-    const struct piece *next = NULL;
+    const struct format_piece *next = NULL;
     for (size_t i = pieces->count; i-- > 0;) {
-        struct piece *p = &pieces->data[i];
+        struct format_piece *p = &pieces->data[i];
         if (is_comment(p))
             place_comment(p, next);
         else
             next = p;
     }
     for (size_t i = 0; i < pieces->count; i++) {
-        struct piece *p = &pieces->data[i], *before = i > 0 ? p - 1 : NULL;
+        struct format_piece *p = &pieces->data[i], *before = i > 0 ? p - 1 : NULL;
         p->breaks = is_comment(p) ? comment_breaks(p, before) : token_breaks(p, before);
     }
 }

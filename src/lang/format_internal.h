@@ -10,7 +10,7 @@
 enum { FORMAT_COLUMNS = 100, FORMAT_INDENT = 4 };
 
 /* A token or a comment. */
-struct piece {
+struct format_piece {
     const char *text;
     uint32_t length;
     enum token_kind kind; /* TOK_END: a comment */
@@ -37,17 +37,17 @@ struct piece {
     int open;    /* brackets of its statement that are open before it; a '[' counts as four */
     int column;  /* its column in the output, from 0 */
 };
-struct pieces {
-    struct piece *data;
+struct format_pieces {
+    struct format_piece *data;
     size_t count, capacity;
 };
 
-static inline bool is_comment(const struct piece *p)
+static inline bool is_comment(const struct format_piece *p)
 {
     return p->kind == TOK_END;
 }
 
 /* Writes the pieces, whose breaks and levels are set. `ending`: the end of each line. */
-void format_lines(struct text *out, struct pieces *pieces, const char *ending);
+void format_lines(struct text *out, struct format_pieces *pieces, const char *ending);
 
 #endif

@@ -18,7 +18,7 @@ struct line {
 };
 struct layout {
     struct text *out;
-    struct pieces *pieces;
+    struct format_pieces *pieces;
     const char *ending;
     VEC(struct bracket) open;
     VEC(struct line) lines;
@@ -41,7 +41,7 @@ static bool is_word(char c)
 }
 
 /* Returns true if two tokens without a space between them would be scanned as other tokens. */
-static bool would_merge(const struct piece *p, const struct piece *q)
+static bool would_merge(const struct format_piece *p, const struct format_piece *q)
 {
     char pair[2] = {p->text[p->length - 1], q->text[0]};
     if (is_word(pair[0]) && is_word(pair[1]))
@@ -52,7 +52,7 @@ static bool would_merge(const struct piece *p, const struct piece *q)
     return false;
 }
 
-static bool space_before_paren(const struct piece *p, const struct piece *paren)
+static bool space_before_paren(const struct format_piece *p, const struct format_piece *paren)
 {
     switch (p->kind) {
     case TOK_NAME:
@@ -68,7 +68,7 @@ static bool space_before_paren(const struct piece *p, const struct piece *paren)
     }
 }
 
-static bool wants_space(const struct piece *p, const struct piece *q)
+static bool wants_space(const struct format_piece *p, const struct format_piece *q)
 {
     switch (q->kind) {
     case TOK_COMMA:
@@ -96,7 +96,7 @@ static bool wants_space(const struct piece *p, const struct piece *q)
     return q->kind != TOK_LPAREN || space_before_paren(p, q);
 }
 
-static bool space_between(const struct piece *p, const struct piece *q)
+static bool space_between(const struct format_piece *p, const struct format_piece *q)
 {
     return is_comment(p) || is_comment(q) || wants_space(p, q) || would_merge(p, q);
 }
@@ -104,7 +104,7 @@ static bool space_between(const struct piece *p, const struct piece *q)
 /* --- comments of several lines --- */
 
 /* Moves the further lines of a comment by as many columns as its first line moved. */
-static void shift_comment(struct layout *l, struct piece *p)
+static void shift_comment(struct layout *l, struct format_piece *p)
 {
     struct text t;
     int shift = p->column - p->old_column;
@@ -135,7 +135,7 @@ static void shift_comment(struct layout *l, struct piece *p)
 }
 
 /* Returns the column after a piece. */
-static int end_of(const struct piece *p)
+static int end_of(const struct format_piece *p)
 {
     for (size_t i = p->length; is_comment(p) && i-- > 0;)
         if (p->text[i] == '\n')
@@ -146,9 +146,9 @@ static int end_of(const struct piece *p)
 /* --- lines --- */
 
 /* Returns true for a comment with code to its left and nothing to its right. */
-static bool is_trailing(const struct pieces *all, size_t i)
+static bool is_trailing(const struct format_pieces *all, size_t i)
 {
-    const struct piece *p = &all->data[i];
+    const struct format_piece *p = &all->data[i];
     bool ends_line = i + 1 == all->count || all->data[i + 1].breaks > 0;
     return is_comment(p) && i > 0 && p->breaks == 0 && ends_line &&
            !memchr(p->text, '\n', p->length);
@@ -156,17 +156,17 @@ static bool is_trailing(const struct pieces *all, size_t i)
 
 /* Marks comments to the right of code. A comment alone on a line continues such a comment above
  * it if it begins in the same column. */
-static void find_trailing(struct pieces *all)
+static void find_trailing(struct format_pieces *all)
 {
     for (size_t i = 1; i < all->count; i++) {
-        struct piece *p = &all->data[i], *before = p - 1;
+        struct format_piece *p = &all->data[i], *before = p - 1;
         bool below = is_comment(p) && p->line_comment && p->breaks == 1 && before->trails &&
                      before->line_comment && before->old_column == p->old_column;
         p->trails = below || is_trailing(all, i);
     }
 }
 
-static int indent_of(const struct layout *l, const struct piece *p)
+static int indent_of(const struct layout *l, const struct format_piece *p)
 {
     int level = FORMAT_INDENT * p->level;
     if (p->first)
@@ -183,7 +183,7 @@ static int indent_of(const struct layout *l, const struct piece *p)
 /* Sets the columns of the pieces from `begin` on; returns the width of the code. */
 static int set_columns(struct layout *l, size_t begin, size_t end)
 {
-    struct piece *all = l->pieces->data;
+    struct format_piece *all = l->pieces->data;
     int width = 0, column = indent_of(l, &all[begin]);
     for (size_t i = begin; i < end && !all[i].trails; i++) {
         if (i > begin)
@@ -197,13 +197,13 @@ static int set_columns(struct layout *l, size_t begin, size_t end)
 
 /* --- long lines --- */
 
-static bool is_infix(const struct piece *p)
+static bool is_infix(const struct format_piece *p)
 {
     return !p->prefix && !p->pointer && !p->tight && !is_comment(p) &&
            token_table[p->kind].infix != OP_COUNT;
 }
 
-static bool assigns(const struct piece *p)
+static bool assigns(const struct format_piece *p)
 {
     return p->kind == TOK_ASSIGN || p->kind == TOK_EQ ||
            (!is_comment(p) && token_table[p->kind].compound != OP_COUNT);
@@ -212,7 +212,7 @@ static bool assigns(const struct piece *p)
 /* Returns the cost of a line break between two pieces, when the first line then ends at `end`;
  * -1: no break is allowed. A break costs more deep within brackets, far from the limit, or if it
  * leaves little for the next line. */
-static int break_cost(const struct piece *p, const struct piece *q, int end)
+static int break_cost(const struct format_piece *p, const struct format_piece *q, int end)
 {
     int unused = FORMAT_COLUMNS - end_of(p), rest = end - end_of(p);
     bool here = p->kind == TOK_COMMA || p->kind == TOK_SEMICOLON || is_infix(p) || assigns(p) ||
@@ -242,7 +242,7 @@ static size_t best_break(const struct layout *l, size_t begin, size_t end, int w
 static void follow_brackets(struct layout *l, const struct line *line)
 {
     for (size_t i = line->begin; i < line->end; i++) {
-        const struct piece *p = &l->pieces->data[i];
+        const struct format_piece *p = &l->pieces->data[i];
         bool opens = p->kind == TOK_LPAREN || p->kind == TOK_LBRACKET || p->kind == TOK_LBRACE;
         bool closes = p->kind == TOK_RPAREN || p->kind == TOK_RBRACKET || p->kind == TOK_RBRACE;
         bool last = i + 1 == line->end || is_comment(p + 1);
@@ -257,7 +257,7 @@ static void follow_brackets(struct layout *l, const struct line *line)
 
 static void make_lines(struct layout *l)
 {
-    struct piece *all = l->pieces->data;
+    struct format_piece *all = l->pieces->data;
     for (size_t begin = 0, end; begin < l->pieces->count; begin = end) {
         end = begin + 1;
         while (end < l->pieces->count && all[end].breaks == 0)
@@ -279,9 +279,9 @@ static void make_lines(struct layout *l)
 
 /* --- comments at the end --- */
 
-static struct piece *trailing_of(struct layout *l, const struct line *line)
+static struct format_piece *trailing_of(struct layout *l, const struct line *line)
 {
-    struct piece *p = &l->pieces->data[line->end - 1];
+    struct format_piece *p = &l->pieces->data[line->end - 1];
     return p->trails ? p : NULL;
 }
 
@@ -291,7 +291,7 @@ static void align_comments(struct layout *l)
 {
     for (size_t i = 0, k; i < l->lines.count; i = k) {
         struct line *first = &l->lines.data[i];
-        struct piece *p = trailing_of(l, first), *q;
+        struct format_piece *p = trailing_of(l, first), *q;
         k = i + 1;
         if (!p)
             continue;
@@ -312,7 +312,7 @@ static void write_line(struct layout *l, const struct line *line)
     if (l->pieces->data[line->begin].breaks == 2)
         text_add(l->out, l->ending);
     for (size_t i = line->begin; i < line->end; i++) {
-        const struct piece *p = &l->pieces->data[i];
+        const struct format_piece *p = &l->pieces->data[i];
         text_printf(l->out, "%*s", p->column > column ? p->column - column : 0, "");
         text_add_n(l->out, p->text, p->length);
         column = end_of(p);
@@ -320,7 +320,7 @@ static void write_line(struct layout *l, const struct line *line)
     text_add(l->out, l->ending);
 }
 
-void format_lines(struct text *out, struct pieces *pieces, const char *ending)
+void format_lines(struct text *out, struct format_pieces *pieces, const char *ending)
 {
     struct layout l = {.out = out, .pieces = pieces, .ending = ending};
     find_trailing(pieces);

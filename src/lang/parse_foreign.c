@@ -443,7 +443,7 @@ void parse_slip_c_function(struct parser *p)
 
 /* --- whole texts --- */
 
-static bool is_include(const struct parser *p, const struct problem *problem)
+static bool is_include(const struct parser *p, const struct scan_problem *problem)
 {
     struct loc at = problem->loc;
     return at.length >= 8 && memcmp(p->source->text + at.offset + at.length - 7, "include", 7) == 0;

@@ -33,7 +33,8 @@ struct parser {
     const struct source *source;
     const struct token *tokens;
     uint32_t count, pos;
-    const struct problem *problems; /* found by the scanner; reported when the parser passes them */
+    const struct scan_problem
+        *problems; /* found by the scanner; reported when the parser passes them */
     size_t problem_count, problems_told;
     struct token end; /* the token that the parser sees in panic */
     bool panic;

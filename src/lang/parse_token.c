@@ -38,7 +38,7 @@ void parse_tell_problems(struct parser *p)
 {
     uint32_t upto = p->tokens[p->pos].offset;
     while (p->problems_told < p->problem_count && !p->stopped) {
-        const struct problem *one = &p->problems[p->problems_told];
+        const struct scan_problem *one = &p->problems[p->problems_told];
         if (one->loc.offset > upto)
             return;
         p->problems_told++;

@@ -31,7 +31,7 @@ struct scanner {
     uint32_t length, pos;
     bool line_start;
     VEC(struct token) tokens;
-    VEC(struct problem) problems;
+    VEC(struct scan_problem) problems;
     /* keywords and punctuators, by the byte that they begin with, and the next one that begins with it; 0: there is none */
     uint8_t first[UINT8_MAX + 1], next[TOK_COUNT];
 };
@@ -66,14 +66,15 @@ static char look(const struct scanner *s, uint32_t ahead)
 static void problem(struct scanner *s, uint32_t offset, uint32_t length, const char *message,
                     const char *note)
 {
-    struct problem one = {.loc = {s->source, offset, length}, .message = message, .note = note};
+    struct scan_problem one = {
+        .loc = {s->source, offset, length}, .message = message, .note = note};
     vec_push(s->arena, &s->problems, one);
 }
 
 /* Sets the fix of the latest problem: the text that replaces a range. */
 static void cure(struct scanner *s, uint32_t offset, uint32_t length, const char *insert)
 {
-    struct problem *one = &s->problems.data[s->problems.count - 1];
+    struct scan_problem *one = &s->problems.data[s->problems.count - 1];
     one->remove = (struct loc){s->source, offset, length};
     one->insert = insert;
 }

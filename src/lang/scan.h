@@ -134,7 +134,7 @@ struct token {
 };
 
 /* A fault that the scanner found. */
-struct problem {
+struct scan_problem {
     struct loc loc;
     const char *message, *note; /* note may be NULL */
     struct loc remove;          /* the fix replaces this range by `insert` */
@@ -144,7 +144,7 @@ struct problem {
 struct token_list {
     struct token *tokens; /* the last one is TOK_END */
     uint32_t count;
-    struct problem *problems;
+    struct scan_problem *problems;
     size_t problem_count;
 };
 

@@ -131,8 +131,8 @@ static double ratio(const struct judgement *j)
     return j->allowed > 0 ? j->error / j->allowed : INFINITY;
 }
 
-static void keep_worst(struct comparison *c, const struct judgement *j, const struct access *target,
-                       const int64_t *at)
+static void keep_worst(struct comparison *c, const struct judgement *j,
+                       const struct ensures_access *target, const int64_t *at)
 {
     struct ensures_report *r = c->o->report;
     double bad = ratio(j);
@@ -155,8 +155,8 @@ static void keep_worst(struct comparison *c, const struct judgement *j, const st
     }
 }
 
-static void tell_wrong(struct oracle *o, const struct judgement *j, const struct access *target,
-                       const int64_t *at)
+static void tell_wrong(struct oracle *o, const struct judgement *j,
+                       const struct ensures_access *target, const int64_t *at)
 {
     const struct sym *base = target->view->base;
     struct ensures_wrong w = {.view = target->view->name,
@@ -224,7 +224,7 @@ static bool compare(struct comparison *c)
 {
     struct oracle *o = c->o;
     const struct stmt *s = o->statement;
-    struct access target;
+    struct ensures_access target;
     struct oracle_tile got, want;
     if (!oracle_access_resolve(o, s->target, &target))
         return false;

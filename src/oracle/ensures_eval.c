@@ -62,7 +62,7 @@ static bool eval_ref(struct oracle *o, const struct expr *e, struct oracle_tile 
 
 static bool eval_access(struct oracle *o, const struct expr *e, struct oracle_tile *out)
 {
-    struct access access;
+    struct ensures_access access;
     struct number otherwise = {0};
     if (!oracle_access_resolve(o, e, &access))
         return false;

@@ -193,18 +193,18 @@ enum truth { NO, YES, MAYBE } oracle_number_truth(enum dtype t, struct number x)
 /* --- ensures_view.c --- */
 
 /* An access of a view: an element, or a run of positions, for each axis of the view. */
-struct access_axis {
+struct ensures_axis {
     int out;                  /* axis of the result; -1: an element */
     int64_t start;            /* position of the element, or of the run's first element */
     const int64_t *positions; /* gather: one position for each element; else NULL */
     int64_t extent, stride;   /* of the view */
 };
-struct access {
+struct ensures_access {
     const struct sym *view;
     const char *data;
     enum dtype dtype;
     int axes; /* of the view */
-    struct access_axis axis[MAX_RANK];
+    struct ensures_axis axis[MAX_RANK];
     int rank; /* of the result */
     int64_t extent[MAX_RANK];
     int gathers;
@@ -213,13 +213,13 @@ struct access {
 };
 bool oracle_view_elements(struct oracle *o, const struct sym *view, int64_t *out); /* computes the
                                                                              * number of elements */
-bool oracle_access_resolve(struct oracle *o, const struct expr *e, struct access *out);
-void oracle_access_free(struct oracle *o, struct access *x);
+bool oracle_access_resolve(struct oracle *o, const struct expr *e, struct ensures_access *out);
+void oracle_access_free(struct oracle *o, struct ensures_access *x);
 /* Computes the place in the view of element `index` of the result (row-major number). false: it
  * is beyond the view. */
-bool oracle_access_place(const struct access *x, int64_t index, int64_t *at);
+bool oracle_access_place(const struct ensures_access *x, int64_t index, int64_t *at);
 /* Loads all elements of the access; those beyond the view get `otherwise`. */
-bool oracle_access_load(struct oracle *o, const struct access *x, struct number otherwise,
+bool oracle_access_load(struct oracle *o, const struct ensures_access *x, struct number otherwise,
                         struct oracle_tile *out);
 
 /* --- ensures_eval.c --- */

@@ -11,7 +11,7 @@ static bool eval_extent(struct oracle *o, const struct expr *e, const struct sym
 }
 
 /* Describes the view itself: where it begins, and its axes. */
-static bool resolve_view(struct oracle *o, const struct sym *view, struct access *x)
+static bool resolve_view(struct oracle *o, const struct sym *view, struct ensures_access *x)
 {
     if (!view->base)
         return oracle_fail(o, "`%s` is workspace: it has no content after the launch", view->name);
@@ -22,7 +22,7 @@ static bool resolve_view(struct oracle *o, const struct sym *view, struct access
     int64_t size = (int64_t)dtype_size(x->dtype), offset = 0, row_major = 1, reach = 1;
     bool empty = false;
     for (int i = x->axes - 1; i >= 0; i--) {
-        struct access_axis *axis = &x->axis[i];
+        struct ensures_axis *axis = &x->axis[i];
         if (!eval_extent(o, view->dims[i], view, &axis->extent))
             return false;
         axis->stride = row_major;
@@ -42,7 +42,7 @@ static bool resolve_view(struct oracle *o, const struct sym *view, struct access
 
 bool oracle_view_elements(struct oracle *o, const struct sym *view, int64_t *out)
 {
-    struct access x = {0};
+    struct ensures_access x = {0};
     if (!resolve_view(o, view, &x))
         return false;
     *out = 1;
@@ -51,7 +51,8 @@ bool oracle_view_elements(struct oracle *o, const struct sym *view, int64_t *out
     return true;
 }
 
-static void add_axis(struct access *x, struct access_axis *axis, int64_t start, int64_t extent)
+static void add_axis(struct ensures_access *x, struct ensures_axis *axis, int64_t start,
+                     int64_t extent)
 {
     axis->start = start;
     axis->out = x->rank;
@@ -75,8 +76,8 @@ static bool is_exact(const struct oracle_tile *x)
     return true;
 }
 
-static bool resolve_gather(struct oracle *o, const struct index *ix, struct access *x,
-                           struct access_axis *axis)
+static bool resolve_gather(struct oracle *o, const struct index *ix, struct ensures_access *x,
+                           struct ensures_axis *axis)
 {
     struct oracle_tile *positions = &x->gather[x->gathers];
     if (!oracle_eval(o, ix->value, NULL, positions))
@@ -91,9 +92,10 @@ static bool resolve_gather(struct oracle *o, const struct index *ix, struct acce
     return true;
 }
 
-static bool resolve_index(struct oracle *o, const struct index *ix, int number, struct access *x)
+static bool resolve_index(struct oracle *o, const struct index *ix, int number,
+                          struct ensures_access *x)
 {
-    struct access_axis *axis = &x->axis[number];
+    struct ensures_axis *axis = &x->axis[number];
     int64_t at;
     switch (ix->kind) {
     case IX_ALL: add_axis(x, axis, 0, axis->extent); return true;
@@ -117,9 +119,9 @@ static bool resolve_index(struct oracle *o, const struct index *ix, int number, 
     return true;
 }
 
-bool oracle_access_resolve(struct oracle *o, const struct expr *e, struct access *out)
+bool oracle_access_resolve(struct oracle *o, const struct expr *e, struct ensures_access *out)
 {
-    *out = (struct access){0};
+    *out = (struct ensures_access){0};
     if (!e->sym || e->sym->storage != ST_VIEW)
         return oracle_fail(o, "`%s` is not a view", e->sym ? e->sym->name : "?");
     if (!resolve_view(o, e->sym, out))
@@ -133,7 +135,7 @@ bool oracle_access_resolve(struct oracle *o, const struct expr *e, struct access
     return true;
 }
 
-void oracle_access_free(struct oracle *o, struct access *x)
+void oracle_access_free(struct oracle *o, struct ensures_access *x)
 {
     for (int i = 0; i < x->gathers; i++)
         oracle_tile_free(o, &x->gather[i]);
@@ -141,16 +143,16 @@ void oracle_access_free(struct oracle *o, struct access *x)
 }
 
 /* Past the last i64, the sum is negative and so outside, too. */
-static int64_t position(const struct access_axis *axis, int64_t i)
+static int64_t position(const struct ensures_axis *axis, int64_t i)
 {
     return axis->positions ? axis->positions[i] : (int64_t)((uint64_t)axis->start + (uint64_t)i);
 }
 
-bool oracle_access_place(const struct access *x, int64_t index, int64_t *at)
+bool oracle_access_place(const struct ensures_access *x, int64_t index, int64_t *at)
 {
     bool inside = true;
     for (int i = x->axes - 1; i >= 0; i--) {
-        const struct access_axis *axis = &x->axis[i];
+        const struct ensures_axis *axis = &x->axis[i];
         int64_t along = 0;
         if (axis->out >= 0) {
             along = index % x->extent[axis->out];
@@ -175,11 +177,11 @@ static struct number load_element(enum dtype t, const char *p)
 }
 
 struct load {
-    const struct access *access;
+    const struct ensures_access *access;
     struct number otherwise;
     struct oracle_tile *out;
     int64_t row;
-    const struct access_axis
+    const struct ensures_axis
         *last; /* the view's axis that is the result's last one; NULL: a scalar */
 };
 
@@ -201,7 +203,7 @@ static void load_run(struct oracle_tile *out, int64_t to, const char *p, int64_t
 static void load_rows(void *user, int64_t begin, int64_t end)
 {
     const struct load *w = user;
-    const struct access *x = w->access;
+    const struct ensures_access *x = w->access;
     int64_t size = (int64_t)dtype_size(x->dtype);
     for (int64_t row = begin; row < end; row++) {
         int64_t at[MAX_RANK], offset = 0, to = row * w->row;
@@ -213,7 +215,7 @@ static void load_rows(void *user, int64_t begin, int64_t end)
             inside = inside && at[i] >= 0 && at[i] < x->axis[i].extent;
             offset += at[i] * x->axis[i].stride;
         }
-        const struct access_axis *last = w->last;
+        const struct ensures_axis *last = w->last;
         if (inside && last && !last->positions && last->start >= 0 &&
             last->start <= last->extent - w->row) {
             load_run(w->out, to, x->data + (offset + last->start * last->stride) * size,
@@ -232,7 +234,7 @@ static void load_rows(void *user, int64_t begin, int64_t end)
 
 enum { LOAD_WORK = 4 }; /* nanoseconds for each element, about */
 
-bool oracle_access_load(struct oracle *o, const struct access *x, struct number otherwise,
+bool oracle_access_load(struct oracle *o, const struct ensures_access *x, struct number otherwise,
                         struct oracle_tile *out)
 {
     *out = oracle_tile_new(o, x->dtype, x->rank, x->extent, otherwise.error != 0);

@@ -5,7 +5,7 @@
 
 #include "ptx/ptx.h"
 
-enum access_kind {
+enum coded_access_kind {
     ACCESS_LOAD,
     ACCESS_STORE,
     ACCESS_COPY, /* cp.async: to shared memory */
@@ -15,7 +15,7 @@ enum access_kind {
 };
 enum access_space { ACCESS_GENERIC, ACCESS_GLOBAL, ACCESS_SHARED, ACCESS_LOCAL };
 
-struct access {
+struct coded_access {
     uint32_t line; /* line of the PTX text */
     uint8_t kind, space;
     uint16_t bytes; /* per lane; 0 if atomic */
@@ -27,10 +27,10 @@ int ptx_access_by_line(const void *left, const void *right); /* for qsort */
 /* Describes the memory access of an instruction. Returns false if the instruction accesses no
  * memory of these spaces (parameters and constants do not count). Leaves `line` and `loops` at
  * 0. */
-bool ptx_access_of(const struct ptx_instruction *ins, struct access *out);
+bool ptx_access_of(const struct ptx_instruction *ins, struct coded_access *out);
 
 struct ptx_access {
-    struct access is;
+    struct coded_access is;
     const struct ptx_instruction *ins;
     uint32_t statement; /* index in the body */
     /* The last instruction before the access's innermost loop, in the loop around it; NULL: not

@@ -37,19 +37,20 @@ static uint16_t matrix_bytes(const struct ptx_instruction *ins)
     return ptx_has(ins, MOD_X4) ? 16 : ptx_has(ins, MOD_X2) ? 8 : 4;
 }
 
-static bool fill(struct access *out, enum access_kind kind, enum access_space space, uint16_t bytes)
+static bool fill(struct coded_access *out, enum coded_access_kind kind, enum access_space space,
+                 uint16_t bytes)
 {
-    *out = (struct access){.kind = (uint8_t)kind, .space = (uint8_t)space, .bytes = bytes};
+    *out = (struct coded_access){.kind = (uint8_t)kind, .space = (uint8_t)space, .bytes = bytes};
     return true;
 }
 
 int ptx_access_by_line(const void *left, const void *right)
 {
-    const struct access *a = left, *b = right;
+    const struct coded_access *a = left, *b = right;
     return (a->line > b->line) - (a->line < b->line);
 }
 
-bool ptx_access_of(const struct ptx_instruction *ins, struct access *out)
+bool ptx_access_of(const struct ptx_instruction *ins, struct coded_access *out)
 {
     switch ((int)ins->op) {
     case PTX_LD: return is_counted(ins) && fill(out, ACCESS_LOAD, space_of(ins), vector_bytes(ins));

@@ -43,7 +43,7 @@ struct cubin {
     const struct ptx_module *module;
     const char *kernel;
     VEC(struct row) rows;
-    VEC(struct access) list;
+    VEC(struct coded_access) list;
 };
 
 /* --- the file --- */
@@ -343,7 +343,7 @@ static const struct operation_row *row_of(struct code i)
 
 /* Returns the bytes per lane; for matrices, 4 for each. Copies have them in other bits since
  * sm_100. */
-static unsigned bytes_of(struct code i, enum access_kind kind, int target)
+static unsigned bytes_of(struct code i, enum coded_access_kind kind, int target)
 {
     static const uint8_t widths[8] = {1, 1, 2, 2, 4, 8, 16, 32};
     switch (kind) {
@@ -357,7 +357,7 @@ static unsigned bytes_of(struct code i, enum access_kind kind, int target)
     return 0;
 }
 
-static bool access_of(struct code i, int target, struct access *out)
+static bool access_of(struct code i, int target, struct coded_access *out)
 {
     const struct operation_row *row = row_of(i);
     if (!row || guard(i) == GUARD_NEVER) /* a filler: @!PT LDS RZ, [RZ] */
@@ -365,9 +365,10 @@ static bool access_of(struct code i, int target, struct access *out)
     bool matrix = row->kind == ACCESS_LOAD_MATRIX || row->kind == ACCESS_STORE_MATRIX;
     if (matrix && field(i.low, 9, 3) != 4) /* no address in a register: arithmetic */
         return false;
-    *out = (struct access){.kind = row->kind,
-                           .space = row->space,
-                           .bytes = (uint16_t)bytes_of(i, (enum access_kind)row->kind, target)};
+    *out = (struct coded_access){
+        .kind = row->kind,
+        .space = row->space,
+        .bytes = (uint16_t)bytes_of(i, (enum coded_access_kind)row->kind, target)};
     return true;
 }
 
@@ -486,7 +487,7 @@ static void read_function(struct cubin *c, uint32_t section)
     while (row < end && row->section < section)
         row++;
     for (uint32_t i = 0; i < t.count; i++) {
-        struct access one;
+        struct coded_access one;
         for (; row < end && row->section == section && row->address <= (uint64_t)i * INSTRUCTION;
              row++)
             line = row->line;

@@ -5,9 +5,9 @@
 #include "ptx/accesses.h"
 
 struct sass {
-    int target;            /* 90 */
-    const char *assembler; /* version of the assembler, "13.0.88"; "": unknown */
-    struct access *list;   /* in order of lines */
+    int target;                /* 90 */
+    const char *assembler;     /* version of the assembler, "13.0.88"; "": unknown */
+    struct coded_access *list; /* in order of lines */
     size_t count;
 };
 

@@ -26,7 +26,7 @@ struct finder {
     size_t count;
     struct ptx_access *accesses; /* the accesses of all functions that ran, by instruction */
     size_t access_count;
-    struct access *by_line; /* the same accesses */
+    struct coded_access *by_line; /* the same accesses */
     VEC(struct sim_assembled_line) lines;
     VEC(enum fate) fates; /* of those */
 };
@@ -98,7 +98,7 @@ static void unbound_global(struct sim_counts *n)
     n->global_requests = n->global_sectors = SIM_UNBOUNDED;
 }
 
-static void unbound_atomic(struct sim_counts *n, const struct access *access)
+static void unbound_atomic(struct sim_counts *n, const struct coded_access *access)
 {
     if (access->space != ACCESS_GLOBAL)
         n->shared_atomics = SIM_UNBOUNDED;
@@ -108,7 +108,7 @@ static void unbound_atomic(struct sim_counts *n, const struct access *access)
 
 /* Sets the counters that the access changes to unbounded, because the number of its executions
  * is not known. */
-static void unbound(struct sim_counts *n, const struct access *access)
+static void unbound(struct sim_counts *n, const struct coded_access *access)
 {
     bool stores = access->kind == ACCESS_STORE || access->kind == ACCESS_STORE_MATRIX;
     bool generic = access->space == ACCESS_GENERIC;
@@ -137,7 +137,7 @@ static void unbound(struct sim_counts *n, const struct access *access)
 /* --- comparing --- */
 
 /* Returns the index of a line's first access in a list sorted by line. */
-static size_t first_of(const struct access *list, size_t count, uint32_t line)
+static size_t first_of(const struct coded_access *list, size_t count, uint32_t line)
 {
     size_t low = 0, high = count;
     while (low < high) {
@@ -152,7 +152,7 @@ static size_t first_of(const struct access *list, size_t count, uint32_t line)
 
 /* Returns true if two accesses are alike. An access that is generic in PTX may have a space in
  * machine code. */
-static bool alike(const struct access *written, const struct access *made)
+static bool alike(const struct coded_access *written, const struct coded_access *made)
 {
     return written->kind == made->kind &&
            (written->space == made->space || written->space == ACCESS_GENERIC);
@@ -164,7 +164,7 @@ struct tally {
     unsigned count, same, narrowest, widest, most_loops, bytes; /* bytes: of all */
 };
 
-static void tally_one(struct tally *t, const struct access *one, unsigned bytes)
+static void tally_one(struct tally *t, const struct coded_access *one, unsigned bytes)
 {
     if (t->count == 0 || one->bytes < t->narrowest)
         t->narrowest = one->bytes;
@@ -175,7 +175,8 @@ static void tally_one(struct tally *t, const struct access *one, unsigned bytes)
     t->count++;
 }
 
-static struct tally tally_of(const struct access *list, size_t count, const struct access *like)
+static struct tally tally_of(const struct coded_access *list, size_t count,
+                             const struct coded_access *like)
 {
     struct tally t = {0};
     for (size_t i = first_of(list, count, like->line); i < count && list[i].line == like->line; i++)
@@ -209,7 +210,7 @@ static bool is_unrolled(const struct finder *f, const struct ptx_access *access,
 static enum fate fate_of(const struct finder *f, const struct ptx_access *access,
                          struct tally *made)
 {
-    const struct access *one = &access->is;
+    const struct coded_access *one = &access->is;
     struct tally written = tally_of(f->by_line, f->access_count, one);
     *made = tally_of(f->sass->list, f->sass->count, one);
     if (made->count == 0)
@@ -228,14 +229,14 @@ static enum fate fate_of(const struct finder *f, const struct ptx_access *access
 }
 
 /* Returns the ratio of an access's width to that of its narrowest part; 1: it is not split. */
-static unsigned split_of(const struct access *one, const struct tally *made)
+static unsigned split_of(const struct coded_access *one, const struct tally *made)
 {
     return made->narrowest && made->narrowest < one->bytes ? one->bytes / made->narrowest : 1;
 }
 
 /* Returns the bounds of one access by itself. If it is merged, no part alone needs more than the
  * whole. If it is split, no part needs more than the whole did. */
-static struct sim_bounds bounds_of(const struct sim_counts *counts, const struct access *one,
+static struct sim_bounds bounds_of(const struct sim_counts *counts, const struct coded_access *one,
                                    enum fate fate, const struct tally *made)
 {
     struct sim_bounds b = between(counts, counts);
@@ -320,7 +321,7 @@ static int64_t made_of(const struct finder *f, const struct sim_merge *m)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < m->count; i++) {
-        const struct access *one = &access_of(f, m->list[i].ins)->is;
+        const struct coded_access *one = &access_of(f, m->list[i].ins)->is;
         bool again = false;
         for (size_t k = 0; k < i; k++)
             again |= access_of(f, m->list[k].ins)->is.line == one->line;
@@ -427,7 +428,7 @@ static struct placed *place_all(const struct finder *f)
     return all;
 }
 
-static bool is_written(const struct finder *f, const struct access *made)
+static bool is_written(const struct finder *f, const struct coded_access *made)
 {
     for (size_t i = first_of(f->by_line, f->access_count, made->line);
          i < f->access_count && f->by_line[i].line == made->line; i++)
@@ -442,7 +443,7 @@ static void find_added(struct finder *f)
 {
     const struct placed *all = NULL;
     for (size_t i = 0; f->sass && i < f->sass->count; i++) {
-        const struct access *made = &f->sass->list[i];
+        const struct coded_access *made = &f->sass->list[i];
         if (is_written(f, made))
             continue;
         if (!all)
@@ -487,7 +488,7 @@ static void list_accesses(struct finder *f)
     }
     f->accesses = all.data;
     f->access_count = all.count;
-    f->by_line = arena_array(f->arena, struct access, all.count + 1);
+    f->by_line = arena_array(f->arena, struct coded_access, all.count + 1);
     for (size_t i = 0; i < all.count; i++)
         f->by_line[i] = all.data[i].is;
     if (all.count == 0)

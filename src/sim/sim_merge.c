@@ -170,7 +170,8 @@ static bool same_space(uint8_t a, uint8_t b)
 /* Closes the accesses that must not be moved across this one, because both may be of the same
  * bytes. Two distances from one root are known to differ; if they do not, the later access is
  * the one that would be left out. */
-static void close_across(struct finder *f, const struct access *access, const struct value *at)
+static void close_across(struct finder *f, const struct coded_access *access,
+                         const struct value *at)
 {
     for (size_t i = 0; i < f->open.count; i++) {
         struct open *o = &f->open.data[i];
@@ -189,7 +190,7 @@ static void close_all(struct finder *f)
 }
 
 /* Returns true if an access is neither volatile nor ordered, so that it may be joined. */
-static bool is_plain(const struct ptx_instruction *ins, const struct access *access)
+static bool is_plain(const struct ptx_instruction *ins, const struct coded_access *access)
 {
     bool weak = ptx_has(ins, MOD_WEAK) || !ptx_find(ins, PTX_CLASS_ORDER, 0);
     return (access->kind == ACCESS_LOAD || access->kind == ACCESS_STORE) && weak &&
@@ -205,7 +206,7 @@ static bool joins(const struct open *o, const struct open *like)
 }
 
 static void open_access(struct finder *f, const struct ptx_instruction *ins,
-                        const struct access *access, const struct value *at)
+                        const struct coded_access *access, const struct value *at)
 {
     struct open like = {.kind = access->kind,
                         .space = access->space,
@@ -258,7 +259,7 @@ static bool forbids(const struct ptx_instruction *ins)
 
 static void see_access(struct finder *f, const struct ptx_instruction *ins)
 {
-    struct access access;
+    struct coded_access access;
     if (forbids(ins)) {
         close_all(f);
         return;
@@ -382,7 +383,7 @@ static void end_block(struct finder *f)
 {
     for (size_t i = 0; i < f->open.count; i++) {
         struct open *o = &f->open.data[i];
-        struct sim_merge m = {(enum access_kind)o->kind, o->list.data, o->list.count, NULL};
+        struct sim_merge m = {(enum coded_access_kind)o->kind, o->list.data, o->list.count, NULL};
         if (m.count < 2)
             continue;
         for (size_t k = m.count; k-- > 0;)

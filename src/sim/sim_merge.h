@@ -19,7 +19,7 @@ struct sim_merged {
 
 /* Accesses that may become fewer, in program order. */
 struct sim_merge {
-    enum access_kind kind;
+    enum coded_access_kind kind;
     struct sim_merged *list;
     size_t count;
     struct sim_pieces *pieces; /* see sim_merge_pieces */

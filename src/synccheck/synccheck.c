@@ -30,7 +30,7 @@ static const char *doubt_text(const struct sync_check *k)
 {
     static const char general[] = "it depends on values that are not known here";
     for (size_t i = 0; i < k->findings.count; i++) {
-        const struct finding *f = &k->findings.data[i];
+        const struct sync_finding *f = &k->findings.data[i];
         if (f->confirmed || f->kind > FIND_FLIGHT)
             continue;
         int early = line_of_site(k, f->early), late = line_of_site(k, f->late);

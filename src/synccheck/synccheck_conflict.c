@@ -6,7 +6,7 @@
 /* --- making --- */
 
 /* Computes the part along one axis. Returns false if all of it is outside. */
-static bool make_axis(struct sync_check *k, struct access *a, int axis, int start, int64_t n,
+static bool make_axis(struct sync_check *k, struct sync_access *a, int axis, int start, int64_t n,
                       int64_t extent)
 {
     int64_t first, end;
@@ -24,17 +24,17 @@ static bool make_axis(struct sync_check *k, struct access *a, int axis, int star
     return true;
 }
 
-int sync_access_make(struct sync_check *k, struct state *s, int site)
+int sync_access_make(struct sync_check *k, struct sync_state *s, int site)
 {
     const struct touch *t = &k->code.touches.data[site];
     const struct sym *tile = k->code.tiles.data[t->tile];
     const struct expr *e = t->access;
-    struct access a = {.site = site,
-                       .tile = t->tile,
-                       .kind = (int)t->kind,
-                       .mask = t->collective ? k->one : s->slot[t->mask],
-                       .stored = -1,
-                       .rank = tile->type.rank};
+    struct sync_access a = {.site = site,
+                            .tile = t->tile,
+                            .kind = (int)t->kind,
+                            .mask = t->collective ? k->one : s->slot[t->mask],
+                            .stored = -1,
+                            .rank = tile->type.rank};
     if (!t->collective && a.mask == k->zero)
         return -1;
     for (int i = 0; i < a.rank; i++) {
@@ -78,10 +78,10 @@ static void constrain(struct meeting_at *out, int form, int64_t scale, int64_t l
 }
 
 /* Checks that v is in [low, high]. */
-static enum meeting require(struct sync_check *k, const struct state *s, int v, int64_t low,
+static enum meeting require(struct sync_check *k, const struct sync_state *s, int v, int64_t low,
                             int64_t high, struct meeting_at *out)
 {
-    struct value x = *sync_value_at(k, v);
+    struct sync_value x = *sync_value_at(k, v);
     if (x.kind == VALUE_SUM && !x.terms)
         return x.c >= low && x.c <= high ? MEET_SURE : MEET_NEVER;
     if (x.kind == VALUE_MODULAR) /* a number of low … high has the remainder, or none has */
@@ -106,8 +106,8 @@ static enum meeting least(enum meeting a, enum meeting b)
 }
 
 /* Returns true if one access takes the whole axis, so that it meets any rows that a gather names. */
-static bool covers_gather(const struct sync_check *k, const struct access *whole,
-                          const struct access *gather, int axis)
+static bool covers_gather(const struct sync_check *k, const struct sync_access *whole,
+                          const struct sync_access *gather, int axis)
 {
     int64_t extent = k->code.tiles.data[whole->tile]->type.extent[axis];
     return whole->start[axis] == k->zero && whole->extent[axis] == extent &&
@@ -115,8 +115,8 @@ static bool covers_gather(const struct sync_check *k, const struct access *whole
 }
 
 /* Returns whether rows that data names meet: they surely do if the names are the same. */
-static enum meeting gathers_meet(const struct sync_check *k, const struct access *a,
-                                 const struct access *b, int axis)
+static enum meeting gathers_meet(const struct sync_check *k, const struct sync_access *a,
+                                 const struct sync_access *b, int axis)
 {
     bool same = (a->gathers & b->gathers) >> axis & 1 && a->start[axis] == b->start[axis] &&
                 a->start[axis] != k->top;
@@ -124,8 +124,9 @@ static enum meeting gathers_meet(const struct sync_check *k, const struct access
                                                                                 : MEET_MAYBE;
 }
 
-static enum meeting axis_meet(struct sync_check *k, const struct state *s, const struct access *a,
-                              const struct access *b, int axis, struct meeting_at *out)
+static enum meeting axis_meet(struct sync_check *k, const struct sync_state *s,
+                              const struct sync_access *a, const struct sync_access *b, int axis,
+                              struct meeting_at *out)
 {
     if ((a->gathers | b->gathers) >> axis & 1)
         return gathers_meet(k, a, b, axis);
@@ -137,7 +138,7 @@ static enum meeting axis_meet(struct sync_check *k, const struct state *s, const
     int difference = sync_value_add(k, a->start[axis], b->start[axis], -1);
     enum meeting met = require(k, s, difference, 1 - a->extent[axis], b->extent[axis] - 1, out);
     int64_t c, extent = k->code.tiles.data[a->tile]->type.extent[axis];
-    const struct access *both[2] = {a, b};
+    const struct sync_access *both[2] = {a, b};
     for (int i = 0; i < 2 && met != MEET_NEVER; i++) /* and both must be inside the tile */
         if (!sync_value_number(k, both[i]->start[axis], &c))
             met = least(
@@ -145,8 +146,9 @@ static enum meeting axis_meet(struct sync_check *k, const struct state *s, const
     return met;
 }
 
-static enum meeting boxes_meet(struct sync_check *k, const struct state *s, const struct access *a,
-                               const struct access *b, struct meeting_at *out)
+static enum meeting boxes_meet(struct sync_check *k, const struct sync_state *s,
+                               const struct sync_access *a, const struct sync_access *b,
+                               struct meeting_at *out)
 {
     enum meeting met = MEET_SURE;
     for (int i = 0; i < a->rank && met != MEET_NEVER; i++)
@@ -159,24 +161,24 @@ static enum meeting boxes_meet(struct sync_check *k, const struct state *s, cons
 /* One access by each thread: the first element along each axis, relative to unknowns that both
  * accesses share. */
 struct per_thread {
-    const struct access *access;
+    const struct sync_access *access;
     const int64_t *lane[MAX_RANK], *mask;
     int64_t c[MAX_RANK];
     int64_t mask_c;
 };
 
-static bool per_thread_make(const struct sync_check *k, const struct access *a,
+static bool per_thread_make(const struct sync_check *k, const struct sync_access *a,
                             struct per_thread *out)
 {
     *out = (struct per_thread){.access = a};
     for (int i = 0; i < a->rank; i++) {
-        const struct value *v = sync_value_at(k, a->start[i]);
+        const struct sync_value *v = sync_value_at(k, a->start[i]);
         if (v->kind == VALUE_TOP || v->kind == VALUE_MODULAR || a->gathers)
             return false;
         out->lane[i] = sync_value_lanes_at(k, v);
         out->c[i] = v->c;
     }
-    const struct value *m = sync_value_at(k, a->mask);
+    const struct sync_value *m = sync_value_at(k, a->mask);
     out->mask = sync_value_lanes_at(k, m);
     out->mask_c = m->kind == VALUE_SUM ? m->c : LANE_UNKNOWN;
     return true;
@@ -335,13 +337,13 @@ static bool unknown_starts(const struct sync_check *k, const struct per_thread *
 
 static bool same_terms(struct sync_check *k, int a, int b)
 {
-    const struct value *x = sync_value_at(k, a), *y = sync_value_at(k, b);
+    const struct sync_value *x = sync_value_at(k, a), *y = sync_value_at(k, b);
     return x->terms == y->terms && memcmp(x->atom, y->atom, sizeof x->atom) == 0 &&
            memcmp(x->factor, y->factor, sizeof x->factor) == 0;
 }
 
-static enum meeting per_thread_meet(struct sync_check *k, const struct access *a,
-                                    const struct access *b, struct meeting_at *out)
+static enum meeting per_thread_meet(struct sync_check *k, const struct sync_access *a,
+                                    const struct sync_access *b, struct meeting_at *out)
 {
     struct per_thread pa, pb;
     if (k->threads == 1)
@@ -371,8 +373,8 @@ static enum meeting per_thread_meet(struct sync_check *k, const struct access *a
 
 /* --- a tile operation of the whole block meets single threads --- */
 
-static enum meeting block_meets_threads(struct sync_check *k, const struct access *block,
-                                        const struct access *threads)
+static enum meeting block_meets_threads(struct sync_check *k, const struct sync_access *block,
+                                        const struct sync_access *threads)
 {
     struct per_thread p, q;
     if (!per_thread_make(k, threads, &p) || !per_thread_make(k, block, &q))
@@ -402,7 +404,7 @@ static enum meeting block_meets_threads(struct sync_check *k, const struct acces
 bool sync_access_has_lanes(struct sync_check *k, int access)
 {
     while (k->access_lanes.count <= (size_t)access) {
-        const struct access *a = access_at(k, (int)k->access_lanes.count);
+        const struct sync_access *a = access_at(k, (int)k->access_lanes.count);
         bool lanes = sync_value_at(k, a->mask)->kind != VALUE_SUM;
         for (int i = 0; i < a->rank; i++)
             lanes = lanes || sync_value_at(k, a->start[i])->kind == VALUE_LANES;
@@ -424,7 +426,7 @@ static enum meeting threads_meet_once(struct sync_check *k, int a, int b, bool c
     bool is_new;
     int number = sync_intern(&k->pairs, &pair, sizeof pair, &is_new);
     if (is_new) {
-        const struct access *x = access_at(k, a), *y = access_at(k, b);
+        const struct sync_access *x = access_at(k, a), *y = access_at(k, b);
         enum meeting met;
         if (!collective)
             met = per_thread_meet(k, x, y, out);
@@ -441,10 +443,10 @@ static enum meeting threads_meet_once(struct sync_check *k, int a, int b, bool c
     return k->pair_results.data[number];
 }
 
-enum meeting sync_access_meet(struct sync_check *k, const struct state *s, int a, int b,
+enum meeting sync_access_meet(struct sync_check *k, const struct sync_state *s, int a, int b,
                               bool in_flight, struct meeting_at *out)
 {
-    const struct access *x = access_at(k, a), *y = access_at(k, b);
+    const struct sync_access *x = access_at(k, a), *y = access_at(k, b);
     *out = (struct meeting_at){.thread = {-1, -1}};
     bool collective = k->code.touches.data[x->site].collective ||
                       k->code.touches.data[y->site].collective || in_flight;

@@ -69,7 +69,7 @@ struct atom {
     int count;         /* OP, LOAD: number of arguments; FRESH: n */
     int arg[4];        /* values */
     int64_t low, high; /* range */
-    uint64_t sites;    /* as in struct value */
+    uint64_t sites;    /* as in struct sync_value */
     uint64_t leaves;   /* a bit for each parameter, block index and view in it */
     const struct sym *sym;
 };
@@ -82,7 +82,7 @@ enum value_kind {
 };
 enum { MAX_TERMS = 3 };
 #define LANE_UNKNOWN INT64_MIN
-struct value {
+struct sync_value {
     int kind;
     int terms;
     int atom[MAX_TERMS]; /* increasing; 0 after the last */
@@ -149,7 +149,7 @@ enum instr_kind {
     I_FREE,   /* the tile is freed; first: number of the free */
     I_END     /* negate: by a return */
 };
-struct instr {
+struct sync_instr {
     enum instr_kind kind;
     int slot, mask, tile, loop;
     int target; /* a label while the code is made, then an instruction */
@@ -161,7 +161,7 @@ struct instr {
     int earliest;  /* the first instruction that may run after this one, or this one itself */
 };
 
-struct loop {
+struct sync_loop {
     const struct expr *condition; /* NULL: forever */
     VEC(int) slots;               /* slots assigned inside */
     bool steps;                   /* its step runs in every round */
@@ -179,9 +179,9 @@ struct tracked {
 };
 
 struct skeleton {
-    VEC(struct instr) code;
+    VEC(struct sync_instr) code;
     VEC(struct touch) touches;
-    VEC(struct loop) loops;
+    VEC(struct sync_loop) loops;
     VEC(struct tracked) slots;
     VEC(const struct sym *) tiles;
     VEC(struct loc) frees;
@@ -194,7 +194,7 @@ struct skeleton {
 /* --- states --- */
 
 /* A touch in an execution. */
-struct access {
+struct sync_access {
     int site, tile, kind, mask;
     int waited;  /* the access is a copy that a wait has completed */
     int stored;  /* the stored value; -1: not known to be one value */
@@ -212,7 +212,7 @@ struct flight {
 };
 
 enum { MAX_FACTS = 64, MAX_DONE = 1024, MAX_FLIGHTS = 256, MAX_SLOTS = 512, MAX_LOOPS = 256 };
-struct state {
+struct sync_state {
     int pc;
     int unsure; /* exact: the path took a branch whose condition is unknown */
     int fresh;  /* exact: number of FRESH atoms made so far */
@@ -234,7 +234,7 @@ enum finding_kind {
     FIND_SCOPE,  /* the tile's scope ends with a copy in flight */
     FIND_END     /* the kernel ends with a copy in flight */
 };
-struct finding {
+struct sync_finding {
     enum finding_kind kind;
     int early, late; /* sites; late for SCOPE: -1; for END: its instruction */
     int tile;
@@ -267,7 +267,7 @@ struct solve_node {
 struct sync_check {
     struct arena *arena; /* the check's own arena */
     /* sync_eval_value, which uses facts: the search for values that fit facts evaluates extents of grids */
-    int (*eval)(struct sync_check *k, struct state *s, const struct expr *e);
+    int (*eval)(struct sync_check *k, struct sync_state *s, const struct expr *e);
     const struct kernel *kernel;
     struct diag *diag;
     struct skeleton code;
@@ -285,7 +285,7 @@ struct sync_check {
     int at;                         /* the instruction that runs */
     int thread_values[3];           /* thread.x …; -1: not needed yet */
     VEC(const struct expr *) sites; /* of FRESH atoms; a WIDE atom has the site -1 - slot */
-    VEC(struct finding) findings;
+    VEC(struct sync_finding) findings;
     VEC(bool) access_lanes; /* by access, of those that were asked for */
     VEC(enum meeting) pair_results;
     VEC(struct meeting_at) pair_places;
@@ -313,7 +313,7 @@ struct sync_check {
 
 /* --- synccheck_value.c --- */
 void sync_values_init(struct sync_check *k);
-const struct value *sync_value_at(const struct sync_check *k, int v);
+const struct sync_value *sync_value_at(const struct sync_check *k, int v);
 const struct atom *sync_atom_at(const struct sync_check *k, int a);
 /* Returns true if the atom is made of other values, its `arg`. */
 static inline bool atom_is_made(const struct atom *a)
@@ -321,7 +321,7 @@ static inline bool atom_is_made(const struct atom *a)
     return a->kind == ATOM_OP || a->kind == ATOM_LOAD;
 }
 const int64_t *sync_value_lanes_at(const struct sync_check *k,
-                                   const struct value *v); /* NULL: none */
+                                   const struct sync_value *v); /* NULL: none */
 uint64_t sync_value_leaves(const struct sync_check *k, int v);
 uint64_t sync_expr_leaves(const struct sync_check *k, const struct expr *e); /* the leaves of e */
 bool sync_value_number(const struct sync_check *k, int v, int64_t *out);
@@ -349,65 +349,72 @@ int64_t sync_mul_saturated(int64_t a, int64_t b);
 /* --- synccheck_eval.c --- */
 
 /* The division of the values of a form by a condition. */
-struct split {
+struct sync_split {
     bool decided, truth;
     int form; /* -1: the condition depends on values that are not known */
     int true_parts, false_parts;
     int64_t true_low[2], true_high[2], false_low[2], false_high[2];
 };
-int sync_eval_value(struct sync_check *k, struct state *s, const struct expr *e);
+int sync_eval_value(struct sync_check *k, struct sync_state *s, const struct expr *e);
 /* Returns the rows of a gather: the first row if they follow each other (*contiguous), or a name
  * for them, or TOP. */
-int sync_eval_rows(struct sync_check *k, struct state *s, const struct expr *e, bool *contiguous);
+int sync_eval_rows(struct sync_check *k, struct sync_state *s, const struct expr *e,
+                   bool *contiguous);
 /* Returns the rows that a register tile gets, for sync_eval_rows. */
-int sync_eval_rows_set(struct sync_check *k, struct state *s, const struct expr *e);
+int sync_eval_rows_set(struct sync_check *k, struct sync_state *s, const struct expr *e);
 /* Returns a new filling of a shared tile. plain: its elements are those of a view that is never
  * written. */
-int sync_eval_filling(struct sync_check *k, struct state *s, bool plain);
-void sync_eval_condition(struct sync_check *k, struct state *s, const struct expr *e,
-                         struct split *out);
+int sync_eval_filling(struct sync_check *k, struct sync_state *s, bool plain);
+void sync_eval_condition(struct sync_check *k, struct sync_state *s, const struct expr *e,
+                         struct sync_split *out);
 /* Returns whether numbers decide the condition of a loop. */
-bool sync_eval_ends_by_numbers(struct sync_check *k, struct state *s, const struct expr *condition);
+bool sync_eval_ends_by_numbers(struct sync_check *k, struct sync_state *s,
+                               const struct expr *condition);
 /* Returns the threads of mask for which e is true (negate: false), as 1, 0, or LANE_UNKNOWN for
  * each lane. */
-int sync_eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr *e,
+int sync_eval_mask(struct sync_check *k, struct sync_state *s, int mask, const struct expr *e,
                    bool negate);
 /* Adds facts under which e holds (negate: does not hold) in every thread. Returns false if it
  * finds none. */
-bool sync_force_condition(struct sync_check *k, struct state *s, const struct expr *e, bool negate);
-void sync_eval_assume(struct sync_check *k, struct state *s, const struct expr *e, bool *possible);
+bool sync_force_condition(struct sync_check *k, struct sync_state *s, const struct expr *e,
+                          bool negate);
+void sync_eval_assume(struct sync_check *k, struct sync_state *s, const struct expr *e,
+                      bool *possible);
 /* Adds facts about sizes that hold because a block runs, so the grid has blocks. */
-void sync_eval_grid_facts(struct sync_check *k, struct state *s);
+void sync_eval_grid_facts(struct sync_check *k, struct sync_state *s);
 
 /* --- synccheck_state.c --- */
-struct fact *sync_fact_find(struct state *s, int form);
-void sync_fact_interval(const struct sync_check *k, const struct state *s, int form, int64_t *low,
-                        int64_t *high);
+struct fact *sync_fact_find(struct sync_state *s, int form);
+void sync_fact_interval(const struct sync_check *k, const struct sync_state *s, int form,
+                        int64_t *low, int64_t *high);
 /* Intersects the fact with low … high. Returns false if nothing is left. */
-bool sync_fact_add(struct sync_check *k, struct state *s, int form, int64_t low, int64_t high);
+bool sync_fact_add(struct sync_check *k, struct sync_state *s, int form, int64_t low, int64_t high);
 /* Gives the FRESH or WIDE atom of `site` a new value: the old one plus shift if that is known,
  * else a value unrelated to the old one. */
-void sync_state_renew(struct sync_check *k, struct state *s, int site, bool known, int64_t shift);
+void sync_state_renew(struct sync_check *k, struct sync_state *s, int site, bool known,
+                      int64_t shift);
 /* Handles the head of a loop, and widens. ends: numbers decide its condition. Returns false if they
  * end the loop soon, so that comparing states is not needed. */
-bool sync_state_head(struct sync_check *k, struct state *s, int loop, bool ends);
-void sync_state_begin(struct sync_check *k, struct state *s);
-void sync_state_copy(const struct sync_check *k, struct state *to, const struct state *from);
+bool sync_state_head(struct sync_check *k, struct sync_state *s, int loop, bool ends);
+void sync_state_begin(struct sync_check *k, struct sync_state *s);
+void sync_state_copy(const struct sync_check *k, struct sync_state *to,
+                     const struct sync_state *from);
 /* Adds s to the states to continue from, unless an equal one is there. */
-void sync_state_park(struct sync_check *k, struct state *s, int pc);
-void sync_state_load(const struct sync_check *k, int number, struct state *s);
-void sync_state_touch(struct sync_check *k, struct state *s,
+void sync_state_park(struct sync_check *k, struct sync_state *s, int pc);
+void sync_state_load(const struct sync_check *k, int number, struct sync_state *s);
+void sync_state_touch(struct sync_check *k, struct sync_state *s,
                       int access); /* adds an access since the
                                                                       * last barrier */
-void sync_state_launch(struct sync_check *k, struct state *s, int access);
-void sync_state_commit(const struct sync_check *k, struct state *s);
-void sync_state_wait(struct sync_check *k, struct state *s, int64_t groups);
+void sync_state_launch(struct sync_check *k, struct sync_state *s, int access);
+void sync_state_commit(const struct sync_check *k, struct sync_state *s);
+void sync_state_wait(struct sync_check *k, struct sync_state *s, int64_t groups);
 /* Forgets the tile's copies in flight. */
-void sync_state_land(const struct sync_check *k, struct state *s, int tile);
+void sync_state_land(const struct sync_check *k, struct sync_state *s, int tile);
 
 /* --- synccheck_conflict.c --- */
-int sync_access_make(struct sync_check *k, struct state *s, int site); /* -1: it touches nothing */
-static inline const struct access *access_at(const struct sync_check *k, int a)
+int sync_access_make(struct sync_check *k, struct sync_state *s,
+                     int site); /* -1: it touches nothing */
+static inline const struct sync_access *access_at(const struct sync_check *k, int a)
 {
     return k->accesses.item.data[a];
 }
@@ -415,12 +422,13 @@ static inline const struct access *access_at(const struct sync_check *k, int a)
 bool sync_access_has_lanes(struct sync_check *k, int a);
 /* Returns whether a and b, in this order, meet. in_flight: in any threads; otherwise in two
  * different ones. */
-enum meeting sync_access_meet(struct sync_check *k, const struct state *s, int a, int b,
+enum meeting sync_access_meet(struct sync_check *k, const struct sync_state *s, int a, int b,
                               bool in_flight, struct meeting_at *out);
 
 /* --- synccheck_solve.c --- */
 /* Returns true if it finds inputs under which all facts of s and the constraints hold. */
-bool sync_solve(struct sync_check *k, const struct state *s, const struct fact *more, int count);
+bool sync_solve(struct sync_check *k, const struct sync_state *s, const struct fact *more,
+                int count);
 /* Returns true if there certainly are inputs for these facts alone. */
 bool sync_facts_solve(struct sync_check *k, const struct fact *facts, int count);
 void sync_fact_key(const struct sync_check *k, const struct fact *f, uint64_t key[2]);
@@ -435,7 +443,7 @@ void sync_fix_with_wait(struct sync_check *k, int early, int late, int groups);
 /* Replaces a number of the text. */
 void sync_fix_number(struct sync_check *k, const struct expr *number, int64_t value);
 /* Adds a wait at the end of the copy's tile or of the kernel. */
-void sync_fix_at_end(struct sync_check *k, const struct finding *f);
+void sync_fix_at_end(struct sync_check *k, const struct sync_finding *f);
 
 /* Adds a statement before another. */
 void sync_fix_before(struct sync_check *k, const struct stmt *s, const char *statement);

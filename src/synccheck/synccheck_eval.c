@@ -76,7 +76,7 @@ static int fresh_site(struct sync_check *k, const struct expr *e)
 }
 
 /* Returns a value about which nothing is known, except that it does not change while it is held. */
-static int eval_fresh(struct sync_check *k, struct state *s, const struct expr *e)
+static int eval_fresh(struct sync_check *k, struct sync_state *s, const struct expr *e)
 {
     if (e->type.varying || e->type.rank)
         return k->top;
@@ -89,7 +89,7 @@ static int eval_fresh(struct sync_check *k, struct state *s, const struct expr *
     return sync_value_atom(k, &a);
 }
 
-static int eval_load(struct sync_check *k, struct state *s, const struct expr *e)
+static int eval_load(struct sync_check *k, struct sync_state *s, const struct expr *e)
 {
     struct atom a = {.kind = ATOM_LOAD, .dtype = (int)e->type.dtype, .sym = e->sym};
     int filling = e->sym->storage == ST_SHARED ? sync_tracked_slot(k, e->sym) : -1;
@@ -111,7 +111,7 @@ static int eval_load(struct sync_check *k, struct state *s, const struct expr *e
     return sync_value_atom(k, &a);
 }
 
-int sync_eval_filling(struct sync_check *k, struct state *s, bool plain)
+int sync_eval_filling(struct sync_check *k, struct sync_state *s, bool plain)
 {
     struct atom a = {.kind = ATOM_FRESH, .dtype = DT_I64, .site = -1, .axis = plain};
     a.low = FACT_NONE;
@@ -120,7 +120,7 @@ int sync_eval_filling(struct sync_check *k, struct state *s, bool plain)
     return sync_value_atom(k, &a);
 }
 
-static int eval_ref(struct sync_check *k, struct state *s, const struct expr *e)
+static int eval_ref(struct sync_check *k, struct sync_state *s, const struct expr *e)
 {
     const struct sym *sym = e->sym;
     if (sym->storage == ST_CONST || (sym->storage == ST_PARAM && sym->has_value)) {
@@ -163,10 +163,10 @@ static int64_t decide(enum op op, int64_t low, int64_t high, int64_t scale, int6
     }
 }
 
-static bool below_zero(struct sync_check *k, const struct state *s, int v)
+static bool below_zero(struct sync_check *k, const struct sync_state *s, int v)
 {
     int64_t scale, low, high;
-    struct value x = *sync_value_at(k, v);
+    struct sync_value x = *sync_value_at(k, v);
     if (x.kind == VALUE_SUM && !x.terms)
         return x.c < 0;
     if (x.kind == VALUE_MODULAR)
@@ -177,7 +177,7 @@ static bool below_zero(struct sync_check *k, const struct state *s, int v)
     return decide(OP_GE, low, high, scale, x.c) != 1;
 }
 
-static int eval_converted(struct sync_check *k, struct state *s, const struct expr *e)
+static int eval_converted(struct sync_check *k, struct sync_state *s, const struct expr *e)
 {
     enum dtype to = e->type.dtype, from = e->args[0]->type.dtype;
     int v = sync_eval_value(k, s, e->args[0]);
@@ -202,7 +202,7 @@ static int compare_lanes(struct sync_check *k, enum op op, int difference, int64
                          int64_t high)
 {
     int64_t scale = 1;
-    const struct value *d = sync_value_at(k, difference);
+    const struct sync_value *d = sync_value_at(k, difference);
     if (d->terms)
         sync_value_form(k, difference, &scale);
     d = sync_value_at(k, difference);
@@ -222,11 +222,11 @@ static bool is_compare(const struct expr *e)
            !dtype_is_float(e->args[1]->type.dtype);
 }
 
-static int eval_compare(struct sync_check *k, struct state *s, const struct expr *e)
+static int eval_compare(struct sync_check *k, struct sync_state *s, const struct expr *e)
 {
     int args[2] = {sync_eval_value(k, s, e->args[0]), sync_eval_value(k, s, e->args[1])};
     int difference = sync_value_add(k, args[0], args[1], -1);
-    const struct value *d = sync_value_at(k, difference);
+    const struct sync_value *d = sync_value_at(k, difference);
     int64_t low = 0, high = 0, scale;
     if (d->kind == VALUE_SUM && !d->terms)
         return sync_value_int(k, decide(e->op, 0, 0, 1, d->c));
@@ -245,7 +245,7 @@ static int eval_compare(struct sync_check *k, struct state *s, const struct expr
     return compare_lanes(k, e->op, difference, low, high);
 }
 
-static int eval_select(struct sync_check *k, struct state *s, const struct expr *e)
+static int eval_select(struct sync_check *k, struct sync_state *s, const struct expr *e)
 {
     int args[3];
     int64_t c;
@@ -261,9 +261,9 @@ static int eval_select(struct sync_check *k, struct state *s, const struct expr 
 
 /* Returns (WIDE + c) / d and % d as a VALUE_MODULAR, from the known remainder of the counter;
  * else v itself. */
-static int counter_modular(struct sync_check *k, struct state *s, int v)
+static int counter_modular(struct sync_check *k, struct sync_state *s, int v)
 {
-    const struct value *x = sync_value_at(k, v);
+    const struct sync_value *x = sync_value_at(k, v);
     if (x->kind != VALUE_SUM || x->terms != 1 || x->factor[0] < 1 || !k->code.modulus)
         return v;
     int64_t scale = x->factor[0], c = x->c, residue;
@@ -278,7 +278,7 @@ static int counter_modular(struct sync_check *k, struct state *s, int v)
 }
 
 /* Returns true if an unsigned result may wrap around below 0; it is then not a sum. */
-static bool may_wrap(struct sync_check *k, const struct state *s, enum op op, enum dtype t,
+static bool may_wrap(struct sync_check *k, const struct sync_state *s, enum op op, enum dtype t,
                      const int *args)
 {
     if (!dtype_is_int(t) || dtype_is_signed(t))
@@ -292,7 +292,7 @@ static bool may_wrap(struct sync_check *k, const struct state *s, enum op op, en
  * Returns -1 if it is not. */
 static int divide_place(struct sync_check *k, enum op op, int v, int64_t d)
 {
-    const struct value x = *sync_value_at(k, v);
+    const struct sync_value x = *sync_value_at(k, v);
     if (x.kind != VALUE_SUM || x.c < 0 || d < 1 || (op != OP_DIV && op != OP_REM))
         return -1;
     for (int i = 0; i < x.terms; i++)
@@ -306,7 +306,7 @@ static int divide_place(struct sync_check *k, enum op op, int v, int64_t d)
     return out;
 }
 
-static int eval_plain_op(struct sync_check *k, struct state *s, const struct expr *e)
+static int eval_plain_op(struct sync_check *k, struct sync_state *s, const struct expr *e)
 {
     int args[3];
     if (e->count < 1 || e->count > 3 || !(op_table[e->op].flags & OP_PURE))
@@ -331,7 +331,7 @@ static int eval_plain_op(struct sync_check *k, struct state *s, const struct exp
     return sync_value_op(k, e->op, t, args, e->count);
 }
 
-int sync_eval_value(struct sync_check *k, struct state *s, const struct expr *e)
+int sync_eval_value(struct sync_check *k, struct sync_state *s, const struct expr *e)
 {
     if (e->type.rank)
         return k->top;
@@ -362,7 +362,7 @@ int sync_eval_value(struct sync_check *k, struct state *s, const struct expr *e)
 /* The axis in FRESH atoms that name rows. */
 enum { NAMED_ROWS = 8 };
 
-int sync_eval_rows_set(struct sync_check *k, struct state *s, const struct expr *e)
+int sync_eval_rows_set(struct sync_check *k, struct sync_state *s, const struct expr *e)
 {
     bool contiguous;
     int v = sync_eval_rows(k, s, e, &contiguous);
@@ -381,13 +381,14 @@ int sync_eval_rows_set(struct sync_check *k, struct state *s, const struct expr 
     return sync_value_atom(k, &a);
 }
 
-int sync_eval_rows(struct sync_check *k, struct state *s, const struct expr *e, bool *contiguous)
+int sync_eval_rows(struct sync_check *k, struct sync_state *s, const struct expr *e,
+                   bool *contiguous)
 {
     int slot = e->op == OP_REF ? sync_tracked_slot(k, e->sym) : -1;
     *contiguous = false;
     if (slot >= 0) {
         int v = s->slot[slot] >= 0 ? s->slot[slot] : k->top;
-        const struct value *x = sync_value_at(k, v);
+        const struct sync_value *x = sync_value_at(k, v);
         *contiguous = v != k->top && !(x->terms && sync_atom_at(k, x->atom[0])->axis == NAMED_ROWS);
         return v;
     }
@@ -429,7 +430,7 @@ static void part(int *parts, int64_t *lows, int64_t *highs, int64_t low, int64_t
 }
 
 /* Splits by scale * form + c <= 0: the form is at most, or at least, a bound. */
-static void split_at_most(struct split *out, int64_t scale, int64_t c)
+static void split_at_most(struct sync_split *out, int64_t scale, int64_t c)
 {
     if (scale > 0) {
         int64_t bound = floor_divide(-c, scale);
@@ -442,7 +443,7 @@ static void split_at_most(struct split *out, int64_t scale, int64_t c)
     }
 }
 
-static void split_equal(struct split *out, int64_t scale, int64_t c)
+static void split_equal(struct sync_split *out, int64_t scale, int64_t c)
 {
     if (c % scale) {
         part(&out->false_parts, out->false_low, out->false_high, FACT_NONE, FACT_MANY);
@@ -454,9 +455,9 @@ static void split_equal(struct split *out, int64_t scale, int64_t c)
     part(&out->false_parts, out->false_low, out->false_high, at + 1, FACT_MANY);
 }
 
-static void split_swap(struct split *x)
+static void split_swap(struct sync_split *x)
 {
-    struct split old = *x;
+    struct sync_split old = *x;
     x->true_parts = old.false_parts;
     x->false_parts = old.true_parts;
     memcpy(x->true_low, old.false_low, sizeof x->true_low);
@@ -466,7 +467,7 @@ static void split_swap(struct split *x)
 }
 
 /* Splits the form of `difference`, which has terms, by its relation to 0. */
-static void split_form(struct sync_check *k, enum op op, int difference, struct split *out)
+static void split_form(struct sync_check *k, enum op op, int difference, struct sync_split *out)
 {
     int64_t scale, c = sync_value_at(k, difference)->c;
     out->form = sync_value_form(k, difference, &scale);
@@ -483,10 +484,10 @@ static void split_form(struct sync_check *k, enum op op, int difference, struct 
 
 /* Cuts the parts to the values that the facts allow. If a side has no values left, the condition
  * is decided. */
-static void split_cut(struct sync_check *k, const struct state *s, struct split *out)
+static void split_cut(struct sync_check *k, const struct sync_state *s, struct sync_split *out)
 {
     int64_t low, high;
-    struct split cut = {.form = out->form};
+    struct sync_split cut = {.form = out->form};
     sync_fact_interval(k, s, out->form, &low, &high);
     for (int i = 0; i < out->true_parts; i++)
         part(&cut.true_parts, cut.true_low, cut.true_high,
@@ -507,7 +508,7 @@ static void unfold_comparison(struct sync_check *k, enum op *op, int *difference
 {
     static const enum op opposite[] = {OP_GE, OP_LE, OP_GT, OP_LT, OP_NE, OP_EQ};
     for (;;) {
-        const struct value *d = sync_value_at(k, *difference);
+        const struct sync_value *d = sync_value_at(k, *difference);
         if ((*op != OP_NE && *op != OP_EQ) || d->kind != VALUE_SUM || d->terms != 1 || d->c)
             return;
         const struct atom *a = sync_atom_at(k, d->atom[0]);
@@ -530,10 +531,10 @@ static void unfold_comparison(struct sync_check *k, enum op *op, int *difference
     }
 }
 
-void sync_eval_condition(struct sync_check *k, struct state *s, const struct expr *e,
-                         struct split *out)
+void sync_eval_condition(struct sync_check *k, struct sync_state *s, const struct expr *e,
+                         struct sync_split *out)
 {
-    *out = (struct split){.form = -1};
+    *out = (struct sync_split){.form = -1};
     enum op op = is_compare(e) ? e->op : OP_NE;
     int difference;
     if (is_compare(e)) {
@@ -543,7 +544,7 @@ void sync_eval_condition(struct sync_check *k, struct state *s, const struct exp
         difference = sync_eval_value(k, s, e);
         unfold_comparison(k, &op, &difference);
     }
-    const struct value *d = sync_value_at(k, difference);
+    const struct sync_value *d = sync_value_at(k, difference);
     if (d->kind != VALUE_SUM)
         return;
     if (!d->terms) {
@@ -555,14 +556,15 @@ void sync_eval_condition(struct sync_check *k, struct state *s, const struct exp
     split_cut(k, s, out);
 }
 
-void sync_eval_assume(struct sync_check *k, struct state *s, const struct expr *e, bool *possible)
+void sync_eval_assume(struct sync_check *k, struct sync_state *s, const struct expr *e,
+                      bool *possible)
 {
     if (e->op == OP_LAND) {
         sync_eval_assume(k, s, e->args[0], possible);
         sync_eval_assume(k, s, e->args[1], possible);
         return;
     }
-    struct split split;
+    struct sync_split split;
     if (e->type.varying || e->type.rank)
         return;
     sync_eval_condition(k, s, e, &split);
@@ -573,7 +575,7 @@ void sync_eval_assume(struct sync_check *k, struct state *s, const struct expr *
             *possible && sync_fact_add(k, s, split.form, split.true_low[0], split.true_high[0]);
 }
 
-static bool never_negative(struct sync_check *k, struct state *s, const struct expr *e)
+static bool never_negative(struct sync_check *k, struct sync_state *s, const struct expr *e)
 {
     int64_t d;
     if ((e->op == OP_CDIV || e->op == OP_DIV) && eval_int(e->args[1], NULL, &d) && d > 0)
@@ -584,7 +586,8 @@ static bool never_negative(struct sync_check *k, struct state *s, const struct e
 }
 
 /* Learns from e >= low. */
-static void assume_least(struct sync_check *k, struct state *s, const struct expr *e, int64_t low)
+static void assume_least(struct sync_check *k, struct sync_state *s, const struct expr *e,
+                         int64_t low)
 {
     int64_t d, scale;
     bool number = e->count == 2 && eval_int(e->args[1], NULL, &d) && d > 0 && d <= INT32_MAX;
@@ -599,7 +602,7 @@ static void assume_least(struct sync_check *k, struct state *s, const struct exp
         assume_least(k, s, e->args[0], low);
     } else {
         int v = sync_eval_value(k, s, e);
-        struct value x = *sync_value_at(k, v);
+        struct sync_value x = *sync_value_at(k, v);
         if (x.kind != VALUE_SUM || !x.terms)
             return;
         int form = sync_value_form(k, v, &scale);
@@ -610,7 +613,7 @@ static void assume_least(struct sync_check *k, struct state *s, const struct exp
     }
 }
 
-void sync_eval_grid_facts(struct sync_check *k, struct state *s)
+void sync_eval_grid_facts(struct sync_check *k, struct sync_state *s)
 {
     for (int axis = 0; axis < 3; axis++)
         if (k->kernel->grid[axis])
@@ -627,26 +630,27 @@ static bool loads(const struct expr *e)
     return !(op_table[e->op].flags & OP_PURE);
 }
 
-bool sync_eval_ends_by_numbers(struct sync_check *k, struct state *s, const struct expr *condition)
+bool sync_eval_ends_by_numbers(struct sync_check *k, struct sync_state *s,
+                               const struct expr *condition)
 {
     if (!condition || loads(condition))
         return false;
     if (condition->type.varying) {
-        const struct value *v = sync_value_at(k, sync_eval_value(k, s, condition));
+        const struct sync_value *v = sync_value_at(k, sync_eval_value(k, s, condition));
         const int64_t *lanes = sync_value_lanes_at(k, v);
         for (int t = 0; lanes && t < k->threads; t++)
             if (lanes[t] == LANE_UNKNOWN)
                 return false;
         return !v->terms && v->kind != VALUE_TOP;
     }
-    struct split split;
+    struct sync_split split;
     sync_eval_condition(k, s, condition, &split);
     return split.decided && split.form < 0;
 }
 
 /* --- masks --- */
 
-int sync_eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr *e,
+int sync_eval_mask(struct sync_check *k, struct sync_state *s, int mask, const struct expr *e,
                    bool negate)
 {
     if (!e)
@@ -669,7 +673,8 @@ int sync_eval_mask(struct sync_check *k, struct state *s, int mask, const struct
 }
 
 /* Adds a fact under which scale * form + lane has the relation to 0 in every lane. */
-static bool force_compare(struct sync_check *k, struct state *s, const struct expr *e, bool negate)
+static bool force_compare(struct sync_check *k, struct sync_state *s, const struct expr *e,
+                          bool negate)
 {
     static const enum op opposite[] = {OP_GE, OP_LE, OP_GT, OP_LT, OP_NE, OP_EQ};
     enum op op = e->op;
@@ -677,7 +682,7 @@ static bool force_compare(struct sync_check *k, struct state *s, const struct ex
         op = opposite[e->op - OP_LT];
     int left = sync_eval_value(k, s, e->args[0]);
     int difference = sync_value_add(k, left, sync_eval_value(k, s, e->args[1]), -1);
-    struct value d = *sync_value_at(k, difference);
+    struct sync_value d = *sync_value_at(k, difference);
     const int64_t *lanes = sync_value_lanes_at(k, &d);
     int64_t least = d.c, most = d.c;
     if ((d.kind != VALUE_LANES && d.kind != VALUE_SUM) || !d.terms)
@@ -691,7 +696,7 @@ static bool force_compare(struct sync_check *k, struct state *s, const struct ex
     bool below = op == OP_LT || op == OP_LE;
     if (!below && op != OP_GT && op != OP_GE && least != most)
         return false;
-    struct split split = {.form = -1};
+    struct sync_split split = {.form = -1};
     d.kind = VALUE_SUM;
     d.lanes = -1;
     d.c = below ? most : least;
@@ -700,7 +705,8 @@ static bool force_compare(struct sync_check *k, struct state *s, const struct ex
            sync_fact_add(k, s, split.form, split.true_low[0], split.true_high[0]);
 }
 
-bool sync_force_condition(struct sync_check *k, struct state *s, const struct expr *e, bool negate)
+bool sync_force_condition(struct sync_check *k, struct sync_state *s, const struct expr *e,
+                          bool negate)
 {
     if (e->op == OP_NOT)
         return sync_force_condition(k, s, e->args[0], !negate);

@@ -11,7 +11,7 @@ struct finding_key {
 
 /* Records a finding. Widened, it is a suspicion; exact, it is a fact if inputs are found that
  * lead to it. */
-static void note(struct sync_check *k, const struct state *s, struct finding f,
+static void note(struct sync_check *k, const struct sync_state *s, struct sync_finding f,
                  const struct meeting_at *where, enum meeting met)
 {
     struct finding_key key = {(int)f.kind, f.early, f.late, f.tile};
@@ -21,7 +21,7 @@ static void note(struct sync_check *k, const struct state *s, struct finding f,
         f.thread[0] = f.thread[1] = -1;
         vec_push(k->arena, &k->findings, f);
     }
-    struct finding *found = &k->findings.data[number];
+    struct sync_finding *found = &k->findings.data[number];
     if (!k->exact || found->confirmed)
         return;
     k->doubts = true;
@@ -39,19 +39,19 @@ static void note(struct sync_check *k, const struct state *s, struct finding f,
     k->confirmed++;
 }
 
-static void note_end(struct sync_check *k, const struct state *s, enum finding_kind kind, int tile,
-                     int late)
+static void note_end(struct sync_check *k, const struct sync_state *s, enum finding_kind kind,
+                     int tile, int late)
 {
     for (int i = 0; i < s->flights; i++) {
-        const struct access *a = access_at(k, s->flight[i].access);
+        const struct sync_access *a = access_at(k, s->flight[i].access);
         if (tile < 0 || a->tile == tile)
             note(k, s,
-                 (struct finding){.kind = kind,
-                                  .early = a->site,
-                                  .late = late,
-                                  .tile = a->tile,
-                                  .age = s->flight[i].age,
-                                  .left = s->flight[i].left},
+                 (struct sync_finding){.kind = kind,
+                                       .early = a->site,
+                                       .late = late,
+                                       .tile = a->tile,
+                                       .age = s->flight[i].age,
+                                       .left = s->flight[i].left},
                  NULL, MEET_SURE);
     }
 }
@@ -64,11 +64,11 @@ static bool conflicts(int early, int late)
            !(early == TOUCH_ATOMIC && late == TOUCH_ATOMIC);
 }
 
-static void check_done(struct sync_check *k, const struct state *s, int late)
+static void check_done(struct sync_check *k, const struct sync_state *s, int late)
 {
-    const struct access *b = access_at(k, late);
+    const struct sync_access *b = access_at(k, late);
     for (int i = 0; i < s->done; i++) {
-        const struct access *a = access_at(k, s->access[i]);
+        const struct sync_access *a = access_at(k, s->access[i]);
         if (a->tile != b->tile || !conflicts(a->kind, b->kind) ||
             (a->stored >= 0 && a->stored == b->stored))
             continue;
@@ -76,32 +76,32 @@ static void check_done(struct sync_check *k, const struct state *s, int late)
         enum meeting met = sync_access_meet(k, s, s->access[i], late, false, &where);
         if (met != MEET_NEVER)
             note(k, s,
-                 (struct finding){.kind = FIND_RACE,
-                                  .early = a->site,
-                                  .late = b->site,
-                                  .tile = a->tile,
-                                  .waited = a->waited},
+                 (struct sync_finding){.kind = FIND_RACE,
+                                       .early = a->site,
+                                       .late = b->site,
+                                       .tile = a->tile,
+                                       .waited = a->waited},
                  &where, met);
     }
 }
 
-static void check_flights(struct sync_check *k, const struct state *s, int late)
+static void check_flights(struct sync_check *k, const struct sync_state *s, int late)
 {
-    const struct access *b = access_at(k, late);
+    const struct sync_access *b = access_at(k, late);
     for (int i = 0; i < s->flights; i++) {
-        const struct access *a = access_at(k, s->flight[i].access);
+        const struct sync_access *a = access_at(k, s->flight[i].access);
         if (a->tile != b->tile)
             continue;
         struct meeting_at where;
         enum meeting met = sync_access_meet(k, s, s->flight[i].access, late, true, &where);
         if (met != MEET_NEVER)
             note(k, s,
-                 (struct finding){.kind = FIND_FLIGHT,
-                                  .early = a->site,
-                                  .late = b->site,
-                                  .tile = a->tile,
-                                  .age = s->flight[i].age,
-                                  .left = s->flight[i].left},
+                 (struct sync_finding){.kind = FIND_FLIGHT,
+                                       .early = a->site,
+                                       .late = b->site,
+                                       .tile = a->tile,
+                                       .age = s->flight[i].age,
+                                       .left = s->flight[i].left},
                  &where, met);
     }
 }
@@ -115,12 +115,12 @@ static bool ordered_within(const struct touch *a, const struct touch *b)
 
 /* Checks the threads of one statement: the writes of each against the reads and writes of the
  * others in that statement. */
-static void check_statement(struct sync_check *k, const struct state *s, const int *access,
+static void check_statement(struct sync_check *k, const struct sync_state *s, const int *access,
                             int count)
 {
     for (int j = 0; j < count; j++)
         for (int i = 0; i <= j; i++) {
-            const struct access *a = access_at(k, access[i]), *b = access_at(k, access[j]);
+            const struct sync_access *a = access_at(k, access[i]), *b = access_at(k, access[j]);
             const struct touch *early = &k->code.touches.data[a->site];
             const struct touch *late = &k->code.touches.data[b->site];
             if (a->tile != b->tile || !conflicts(a->kind, b->kind) || ordered_within(early, late) ||
@@ -130,7 +130,7 @@ static void check_statement(struct sync_check *k, const struct state *s, const i
             enum meeting met = sync_access_meet(k, s, access[i], access[j], false, &where);
             if (met != MEET_NEVER)
                 note(k, s,
-                     (struct finding){
+                     (struct sync_finding){
                          .kind = FIND_SAME, .early = a->site, .late = b->site, .tile = a->tile},
                      &where, met);
         }
@@ -138,7 +138,7 @@ static void check_statement(struct sync_check *k, const struct state *s, const i
 
 enum { MAX_TOUCHES = 512 };
 
-static void step_touch(struct sync_check *k, struct state *s, const struct instr *in)
+static void step_touch(struct sync_check *k, struct sync_state *s, const struct sync_instr *in)
 {
     int access[MAX_TOUCHES], count = 0;
     for (int i = 0; i < in->count; i++) {
@@ -168,7 +168,7 @@ static void step_touch(struct sync_check *k, struct state *s, const struct instr
 
 /* --- scalars and masks --- */
 
-static void step_set(struct sync_check *k, struct state *s, const struct instr *in)
+static void step_set(struct sync_check *k, struct sync_state *s, const struct sync_instr *in)
 {
     const struct sym *sym = k->code.slots.data[in->slot].sym;
     int v = sym->storage == ST_REG ? sync_eval_rows_set(k, s, in->expr)
@@ -192,12 +192,12 @@ static void step_set(struct sync_check *k, struct state *s, const struct instr *
 
 /* Exact: splits the path at a condition that an unknown decides. The condition is true in every
  * thread on one path, and false in every thread on the other. Returns true if a path was found. */
-static bool fork_mask(struct sync_check *k, struct state *s, const struct instr *in)
+static bool fork_mask(struct sync_check *k, struct sync_state *s, const struct sync_instr *in)
 {
     bool forked = false;
     int outer = s->slot[in->mask];
     for (int truth = 1; truth >= 0; truth--) {
-        struct state copy;
+        struct sync_state copy;
         sync_state_copy(k, &copy, s);
         if (!sync_force_condition(k, &copy, in->expr, in->negate == (truth == 1)))
             continue;
@@ -211,7 +211,7 @@ static bool fork_mask(struct sync_check *k, struct state *s, const struct instr 
 
 static bool any_lane(const struct sync_check *k, int v, int64_t wanted)
 {
-    const struct value *x = sync_value_at(k, v);
+    const struct sync_value *x = sync_value_at(k, v);
     const int64_t *lanes = sync_value_lanes_at(k, x);
     if (!lanes)
         return x->kind == VALUE_TOP ? wanted == LANE_UNKNOWN : x->c == wanted;
@@ -222,7 +222,7 @@ static bool any_lane(const struct sync_check *k, int v, int64_t wanted)
 }
 
 /* Computes a mask. Returns true if the path continues with the next instruction. */
-static bool step_mask(struct sync_check *k, struct state *s, const struct instr *in)
+static bool step_mask(struct sync_check *k, struct sync_state *s, const struct sync_instr *in)
 {
     int fresh = s->fresh;
     int mask = sync_eval_mask(k, s, s->slot[in->mask], in->expr, in->negate);
@@ -236,7 +236,7 @@ static bool step_mask(struct sync_check *k, struct state *s, const struct instr 
     return true;
 }
 
-static bool step_skip(struct sync_check *k, struct state *s, const struct instr *in)
+static bool step_skip(struct sync_check *k, struct sync_state *s, const struct sync_instr *in)
 {
     int mask = s->slot[in->mask];
     if (any_lane(k, mask, 1))
@@ -249,9 +249,9 @@ static bool step_skip(struct sync_check *k, struct state *s, const struct instr 
 
 /* --- branches --- */
 
-static bool step_branch(struct sync_check *k, struct state *s, const struct instr *in)
+static bool step_branch(struct sync_check *k, struct sync_state *s, const struct sync_instr *in)
 {
-    struct split split;
+    struct sync_split split;
     sync_eval_condition(k, s, in->expr, &split);
     if (split.decided) {
         s->pc = split.truth ? s->pc : in->target - 1;
@@ -264,7 +264,7 @@ static bool step_branch(struct sync_check *k, struct state *s, const struct inst
         return false;
     }
     for (int i = 0; i < split.true_parts + split.false_parts; i++) {
-        struct state copy;
+        struct sync_state copy;
         sync_state_copy(k, &copy, s);
         bool truth = i < split.true_parts;
         int j = truth ? i : i - split.true_parts;
@@ -276,9 +276,9 @@ static bool step_branch(struct sync_check *k, struct state *s, const struct inst
 }
 
 /* Runs one instruction. Returns true if the path continues with the next one. */
-static bool step(struct sync_check *k, struct state *s)
+static bool step(struct sync_check *k, struct sync_state *s)
 {
-    const struct instr *in = &k->code.code.data[s->pc];
+    const struct sync_instr *in = &k->code.code.data[s->pc];
     int64_t n = 0;
     bool possible = true;
     k->at = s->pc;
@@ -322,7 +322,7 @@ static bool step(struct sync_check *k, struct state *s)
 
 void sync_explore(struct sync_check *k)
 {
-    struct state *s = arena_new(k->arena, struct state);
+    struct sync_state *s = arena_new(k->arena, struct sync_state);
     sync_interner_init(&k->states, k->arena);
     sync_interner_init(&k->heads, k->arena);
     size_t words = sizeof *s / sizeof(int32_t);

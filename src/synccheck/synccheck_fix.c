@@ -247,10 +247,10 @@ static const struct way *way_to_tile(struct sync_check *k, int tile)
     return way_to_place(k, k->code.tiles.data[tile]->loc);
 }
 
-void sync_fix_at_end(struct sync_check *k, const struct finding *f)
+void sync_fix_at_end(struct sync_check *k, const struct sync_finding *f)
 {
     static const char wait[] = "async_wait(0);";
-    const struct instr *end = f->kind == FIND_END ? &k->code.code.data[f->late] : NULL;
+    const struct sync_instr *end = f->kind == FIND_END ? &k->code.code.data[f->late] : NULL;
     const struct way *way;
     if (f->kind == FIND_SCOPE || (end && !end->negate)) {
         way = end ? way_to_site(k, f->early) : way_to_tile(k, f->tile);

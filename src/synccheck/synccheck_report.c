@@ -19,7 +19,7 @@ static int line_of(struct loc at)
 
 /* Returns ", in the next iteration," if the later access is in another round: sites are numbered
  * in program order, so an equal or lower one follows only around a loop. */
-static const char *round_text(const struct finding *f)
+static const char *round_text(const struct sync_finding *f)
 {
     return f->late <= f->early ? ", in the next iteration," : "";
 }
@@ -43,7 +43,7 @@ static void note_touch(struct sync_check *k, const struct touch *t, const char *
 
 /* --- accesses --- */
 
-static void add_access(struct sync_check *k, const struct finding *f, int site, int thread)
+static void add_access(struct sync_check *k, const struct sync_finding *f, int site, int thread)
 {
     static const char *const what[] = {"read", "write", "update", "copy"};
     const struct touch *t = touch_at(k, site);
@@ -57,7 +57,7 @@ static void add_access(struct sync_check *k, const struct finding *f, int site, 
 }
 
 /* Adds two accesses that meet, the later one first. */
-static void add_both(struct sync_check *k, const struct finding *f, enum diag_code code)
+static void add_both(struct sync_check *k, const struct sync_finding *f, enum diag_code code)
 {
     diag_code(k->diag, code);
     add_access(k, f, f->late, f->thread[0]);
@@ -66,7 +66,7 @@ static void add_both(struct sync_check *k, const struct finding *f, enum diag_co
 
 /* --- races --- */
 
-static void race_error(struct sync_check *k, const struct finding *f, const char *name)
+static void race_error(struct sync_check *k, const struct sync_finding *f, const char *name)
 {
     const struct touch *early = touch_at(k, f->early), *late = touch_at(k, f->late);
     const char *round = round_text(f);
@@ -106,7 +106,7 @@ static const char *thread_text(struct sync_check *k, int t)
     return arena_printf(k->arena, "(%d, %d, %d)", x, y, t / extent[0] / extent[1]);
 }
 
-static const char *element_text(struct sync_check *k, const struct finding *f)
+static const char *element_text(struct sync_check *k, const struct sync_finding *f)
 {
     const struct sym *tile = k->code.tiles.data[f->tile];
     struct text t;
@@ -117,7 +117,7 @@ static const char *element_text(struct sync_check *k, const struct finding *f)
     return t.data;
 }
 
-static void note_threads(struct sync_check *k, const struct finding *f)
+static void note_threads(struct sync_check *k, const struct sync_finding *f)
 {
     if (f->thread[0] >= 0)
         diag_note(k->diag, touch_at(k, f->late)->loc, "threads %s and %s meet at `%s`",
@@ -126,13 +126,13 @@ static void note_threads(struct sync_check *k, const struct finding *f)
 
 /* Returns true if both accesses are in one pipeline, so that no barrier is possible between
  * them. */
-static bool within_pipeline(const struct sync_check *k, const struct finding *f)
+static bool within_pipeline(const struct sync_check *k, const struct sync_finding *f)
 {
     int pipeline = touch_at(k, f->late)->pipeline;
     return pipeline && pipeline == touch_at(k, f->early)->pipeline;
 }
 
-static void pipeline_way_out(struct sync_check *k, const struct finding *f, const char *name)
+static void pipeline_way_out(struct sync_check *k, const struct sync_finding *f, const char *name)
 {
     diag_note(k->diag, touch_at(k, f->late)->loc,
               "a pipeline cannot contain `sync()`: fill or read `%s` outside of it, or declare "
@@ -141,11 +141,11 @@ static void pipeline_way_out(struct sync_check *k, const struct finding *f, cons
 }
 
 /* Returns the nearest async_wait before the site in the program; NULL: none. */
-static const struct instr *wait_ahead(const struct sync_check *k, int site)
+static const struct sync_instr *wait_ahead(const struct sync_check *k, int site)
 {
-    const struct instr *wait = NULL;
+    const struct sync_instr *wait = NULL;
     for (size_t i = 0; i < k->code.code.count; i++) {
-        const struct instr *in = &k->code.code.data[i];
+        const struct sync_instr *in = &k->code.code.data[i];
         if (in->kind == I_WAIT)
             wait = in;
         if (in->kind == I_TOUCH && in->first <= site && site < in->first + in->count)
@@ -154,7 +154,7 @@ static const struct instr *wait_ahead(const struct sync_check *k, int site)
     return wait;
 }
 
-static void report_race(struct sync_check *k, const struct finding *f, const char *name)
+static void report_race(struct sync_check *k, const struct sync_finding *f, const char *name)
 {
     const struct touch *early = touch_at(k, f->early), *late = touch_at(k, f->late);
     static const char *const did[] = {"read here", "written here", "updated here",
@@ -174,12 +174,12 @@ static void report_race(struct sync_check *k, const struct finding *f, const cha
                   ? "put `sync()` between the two: at the end of the loop's body, or before this"
               : f->waited ? "put `sync()` between `async_wait` and this"
                           : "put `sync()` between the two");
-    const struct instr *wait = f->waited ? wait_ahead(k, f->late) : NULL;
+    const struct sync_instr *wait = f->waited ? wait_ahead(k, f->late) : NULL;
     sync_fix_with_barrier(k, f->early, f->late, wait ? wait->loc : LOC_NONE);
 }
 
 /* Reports threads that meet within one execution of a statement. A barrier alone does not help. */
-static void report_same(struct sync_check *k, const struct finding *f, const char *name)
+static void report_same(struct sync_check *k, const struct sync_finding *f, const char *name)
 {
     const struct touch *early = touch_at(k, f->early), *late = touch_at(k, f->late);
     if (f->early == f->late) {
@@ -207,10 +207,10 @@ static void report_same(struct sync_check *k, const struct finding *f, const cha
 
 /* --- copies in flight --- */
 
-static void flight_way_out(struct sync_check *k, const struct finding *f)
+static void flight_way_out(struct sync_check *k, const struct sync_finding *f)
 {
     struct loc at = touch_at(k, f->late)->loc;
-    const struct instr *wait = wait_ahead(k, f->late);
+    const struct sync_instr *wait = wait_ahead(k, f->late);
     int64_t n = 0;
     if (wait)
         eval_int(wait->expr, NULL, &n);
@@ -237,7 +237,7 @@ static void flight_way_out(struct sync_check *k, const struct finding *f)
     }
 }
 
-static void report_flight(struct sync_check *k, const struct finding *f, const char *name)
+static void report_flight(struct sync_check *k, const struct sync_finding *f, const char *name)
 {
     const struct touch *early = touch_at(k, f->early), *late = touch_at(k, f->late);
     const char *what = late->kind == TOUCH_READ     ? "is read"
@@ -253,9 +253,9 @@ static void report_flight(struct sync_check *k, const struct finding *f, const c
 }
 
 /* Returns a wait in a loop that comes after the copy; NULL: none. */
-static const struct instr *wait_in_later_loop(const struct sync_check *k, int copy)
+static const struct sync_instr *wait_in_later_loop(const struct sync_check *k, int copy)
 {
-    const struct instr *code = k->code.code.data;
+    const struct sync_instr *code = k->code.code.data;
     int count = (int)k->code.code.count, at = 0;
     while (at < count && (code[at].kind != I_TOUCH || copy < code[at].first ||
                           copy >= code[at].first + code[at].count))
@@ -267,7 +267,7 @@ static const struct instr *wait_in_later_loop(const struct sync_check *k, int co
     return NULL;
 }
 
-static void report_end(struct sync_check *k, const struct finding *f, const char *name)
+static void report_end(struct sync_check *k, const struct sync_finding *f, const char *name)
 {
     struct loc at = touch_at(k, f->early)->loc;
     const char *when = f->kind == FIND_END     ? "when the kernel ends"
@@ -284,7 +284,7 @@ static void report_end(struct sync_check *k, const struct finding *f, const char
               f->kind == FIND_FREE    ? "that"
               : f->kind == FIND_SCOPE ? "the end of the scope"
                                       : "the end of the kernel");
-    const struct instr *wait = f->left == NEVER_LEFT ? wait_in_later_loop(k, f->early) : NULL;
+    const struct sync_instr *wait = f->left == NEVER_LEFT ? wait_in_later_loop(k, f->early) : NULL;
     if (wait)
         diag_note(k->diag, wait->loc, "this wait is skipped if its loop runs zero times");
     if (f->kind == FIND_END && k->code.code.data[f->late].negate)
@@ -293,12 +293,12 @@ static void report_end(struct sync_check *k, const struct finding *f, const char
 
 /* --- findings that are reported --- */
 
-static bool is_race(const struct finding *f)
+static bool is_race(const struct sync_finding *f)
 {
     return f->kind == FIND_RACE;
 }
 
-static bool copies_again(const struct sync_check *k, const struct finding *f)
+static bool copies_again(const struct sync_check *k, const struct sync_finding *f)
 {
     return f->kind == FIND_FLIGHT && touch_at(k, f->late)->kind == TOUCH_COPY;
 }
@@ -306,8 +306,8 @@ static bool copies_again(const struct sync_check *k, const struct finding *f)
 /* Returns true if the report of `other` makes that of f unnecessary. One missing barrier lets an
  * access race with several others. One missing wait shows at the first use, at the next copy
  * into the place, and at the end. */
-static bool says_enough(const struct sync_check *k, const struct finding *other,
-                        const struct finding *f, bool earlier)
+static bool says_enough(const struct sync_check *k, const struct sync_finding *other,
+                        const struct sync_finding *f, bool earlier)
 {
     if (!other->confirmed || other->tile != f->tile)
         return false;
@@ -335,7 +335,7 @@ static bool said_already(const struct sync_check *k, size_t number)
 void sync_report_findings(struct sync_check *k)
 {
     for (size_t i = 0; i < k->findings.count; i++) {
-        const struct finding *f = &k->findings.data[i];
+        const struct sync_finding *f = &k->findings.data[i];
         const char *name = k->code.tiles.data[f->tile]->name;
         if (!f->confirmed || said_already(k, i))
             continue;

@@ -145,7 +145,7 @@ enum sync_verdict sync_check_roles(struct sync_check *k, const char **why)
 {
     struct roles_check *r = arena_new(k->arena, struct roles_check);
     r->k = k;
-    r->state = arena_new(k->arena, struct state);
+    r->state = arena_new(k->arena, struct sync_state);
     k->exact = true;
     track_scalars(k);
     number_barriers(r);

@@ -164,7 +164,7 @@ enum { ROLE_BUCKETS = 256 };
 struct role_memo;
 struct roles_check {
     struct sync_check *k;
-    struct state *state; /* scalars and facts */
+    struct sync_state *state; /* scalars and facts */
     VEC(struct role_trace) traces;
     VEC(struct role_trace) spare;     /* traces of earlier runs, for their storage */
     VEC(const struct sym *) barriers; /* symbols; the elements of each are numbered on */
@@ -275,13 +275,13 @@ struct phase_step {
     int component, time;
     struct role_place place;
 };
-struct phase {
+struct sync_phase {
     int64_t announced, bytes, arrivals;
     VEC(struct phase_step) arrived, copies, waited;
     int *clock; /* joined from its arrivals */
 };
 /* When a block begins or initialises an mbarrier; time 0: not yet. */
-struct begun {
+struct sync_begun {
     int component, time;
 };
 struct barrier_state {
@@ -289,8 +289,8 @@ struct barrier_state {
     int component;
     int64_t wanted; /* arrivals of a phase */
     bool failed;    /* a finding is noted, and no more are */
-    struct phase phase, before;
-    struct begun begun; /* initialised */
+    struct sync_phase phase, before;
+    struct sync_begun begun; /* initialised */
 };
 
 /* The elements of a tile that an access may touch, if they are numbers: low … end - 1. An axis on
@@ -316,7 +316,7 @@ struct roles_run {
     struct barrier_state *barriers; /* by number */
     int *joined;                    /* storage for a clock */
     struct role_tile *tiles;        /* by block and number */
-    struct begun *begun;            /* by block */
+    struct sync_begun *begun;       /* by block */
     /* By block and component: the latest step of another block at its memory. */
     struct phase_step *remote;
 };

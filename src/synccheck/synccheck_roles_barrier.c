@@ -38,7 +38,7 @@ static void note(struct roles_run *u, int barrier, struct role_finding f)
     sync_add_finding(u->r, &f);
 }
 
-static void keep(struct roles_run *u, struct phase *p, const struct phase_step *step, int list)
+static void keep(struct roles_run *u, struct sync_phase *p, const struct phase_step *step, int list)
 {
     size_t kept = p->arrived.count + p->copies.count + p->waited.count;
     if (kept > MOST_KEPT) {
@@ -84,7 +84,7 @@ static void try_complete(struct roles_run *u, int barrier)
                                        .late = w->place,
                                        .early = b->phase.arrived.data[0].place});
     }
-    struct phase over = b->before;
+    struct sync_phase over = b->before;
     b->completed++;
     b->phase.clock[b->component] = b->completed;
     b->before = b->phase;
@@ -159,7 +159,7 @@ void sync_barrier_note_few(const struct roles_run *u, const struct role_record *
     const struct barrier_state *b = u->barriers;
     while (b->component != copy->component)
         b++;
-    const struct phase *full = &b->before;
+    const struct sync_phase *full = &b->before;
     if (copy->time != b->completed + 1 || b->phase.arrivals || !full->copies.count)
         return;
     const struct phase_step *last = &full->copies.data[full->copies.count - 1];
@@ -178,7 +178,7 @@ bool sync_barriers_explain(struct roles_run *u)
     bool found = false;
     for (int i = 0; i < u->r->barrier_count; i++) {
         const struct barrier_state *b = &u->barriers[i];
-        const struct phase *p = &b->phase;
+        const struct sync_phase *p = &b->phase;
         bool full = p->arrivals >= b->wanted, copied = p->copies.count > 0;
         if (p->announced == p->bytes || (!full && p->announced > p->bytes))
             continue;

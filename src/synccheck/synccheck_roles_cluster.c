@@ -12,14 +12,14 @@ void sync_cluster_init(struct roles_run *u)
 {
     struct arena *a = u->r->k->arena;
     int blocks = u->r->blocks;
-    u->begun = arena_array(a, struct begun, blocks);
+    u->begun = arena_array(a, struct sync_begun, blocks);
     u->remote = arena_array(a, struct phase_step, blocks > 1 ? blocks * u->components : 1);
 }
 
 void sync_cluster_begin(struct roles_run *u, const struct role_group *g, const struct role_step *s)
 {
     const struct role_thread *t = &u->threads[g->trace];
-    struct begun now = {t->own, t->now};
+    struct sync_begun now = {t->own, t->now};
     if (s->barrier < 0)
         u->begun[s->block] = now;
     for (int i = s->barrier; s->barrier >= 0 && i < s->barrier + (int)s->number; i++)
@@ -44,7 +44,7 @@ void sync_cluster_remote(struct roles_run *u, const struct role_group *g, const 
     const struct sync_check *k = u->r->k;
     const struct touch *touch =
         s->access >= 0 ? &k->code.touches.data[access_at(k, s->access)->site] : NULL;
-    struct begun begun = s->barrier >= 0 ? u->barriers[s->barrier].begun : u->begun[s->block];
+    struct sync_begun begun = s->barrier >= 0 ? u->barriers[s->barrier].begun : u->begun[s->block];
     struct role_place place = sync_role_place_of(u->r, g->trace, s, touch);
     if (!begun.time || clock[begun.component] < begun.time)
         note(u, ROLE_UNBEGUN, place, s->barrier);

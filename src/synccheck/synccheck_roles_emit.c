@@ -51,7 +51,7 @@ static int site_of(struct sync_check *k, enum touch_kind kind, const struct expr
 /* Returns true if numbers say which elements the access touches. */
 static bool has_numbers(const struct sync_check *k, int access)
 {
-    const struct access *a = access_at(k, access);
+    const struct sync_access *a = access_at(k, access);
     int64_t number;
     bool known = true;
     for (int i = 0; i < a->rank; i++)

@@ -58,7 +58,7 @@ static void check_access(struct roles_run *u, const struct role_record *b, const
                          int block, bool gone)
 {
     struct sync_check *k = u->r->k;
-    const struct access *late = access_at(k, b->access);
+    const struct sync_access *late = access_at(k, b->access);
     const struct role_box *box = &u->boxes[b->access];
     struct meeting_at where;
     const struct role_tile *tile = role_tile_at(u, block, late->tile);
@@ -432,7 +432,7 @@ static void make_boxes(struct roles_run *u)
     struct sync_check *k = u->r->k;
     u->boxes = arena_array(k->arena, struct role_box, k->accesses.item.count + 1);
     for (size_t a = 0; a < k->accesses.item.count; a++) {
-        const struct access *from = access_at(k, (int)a);
+        const struct sync_access *from = access_at(k, (int)a);
         struct role_box *box = &u->boxes[a];
         bool threads = sync_access_has_lanes(k, (int)a);
         box->rank = from->rank;

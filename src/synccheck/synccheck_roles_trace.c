@@ -22,7 +22,7 @@ static enum flow walk_list(struct tracer *t, const struct stmt *s);
 /* Returns true if the value depends on an unknown that a role made, so no other role has it. */
 static bool is_own(const struct sync_check *k, int v, int fresh)
 {
-    const struct value *x = sync_value_at(k, v);
+    const struct sync_value *x = sync_value_at(k, v);
     if (x->kind != VALUE_SUM)
         return true;
     for (int i = 0; i < x->terms; i++) {
@@ -55,10 +55,10 @@ static bool truth_of(struct tracer *t, const struct expr *e, struct rounds *roun
 
 /* Adds the fact of one part of a condition's truth. solved: only if inputs are found for all facts of the
  * run. Returns false without a new fact if there is none. */
-static bool learn_part(struct roles_check *r, const struct split *split, bool truth, int part,
+static bool learn_part(struct roles_check *r, const struct sync_split *split, bool truth, int part,
                        bool solved)
 {
-    struct state *s = r->state;
+    struct sync_state *s = r->state;
     int count = s->facts;
     struct fact before[MAX_FACTS];
     memcpy(before, s->fact, sizeof before[0] * (size_t)count);
@@ -74,7 +74,7 @@ static bool learn_part(struct roles_check *r, const struct split *split, bool tr
 
 /* Adds facts under which the condition has this truth. A condition that is true below and above a number
  * has two parts, and a run follows each of them. also: the condition; NULL: a loop's, of which only the first part counts. */
-static bool learn(struct roles_check *r, const struct split *split, bool truth, bool solved,
+static bool learn(struct roles_check *r, const struct sync_split *split, bool truth, bool solved,
                   const struct expr *also)
 {
     int parts = truth ? split->true_parts : split->false_parts;
@@ -90,7 +90,7 @@ enum { KEPT_FALSE = 1, KEPT_TRUE };
 static bool holds_alone(struct tracer *t, const struct expr *e, struct rounds *rounds, bool negated)
 {
     struct roles_check *r = t->r;
-    struct split split;
+    struct sync_split split;
     int *kept = sync_role_result(r, e, NULL, MEMO_TRUTH);
     if (kept && *kept)
         return *kept == KEPT_TRUE;
@@ -338,7 +338,7 @@ static void trace_role(struct roles_check *r, const struct tracer *before, const
 /* Returns true if there are roles. */
 static bool trace_roles(struct roles_check *r, const struct tracer *before)
 {
-    struct state *s = r->state;
+    struct sync_state *s = r->state;
     int *slots = arena_copy(r->k->arena, s->slot, sizeof s->slot), warps = 0;
     bool first = false;
     for (const struct stmt *role = r->k->kernel->body; role; role = role->next)
@@ -407,7 +407,7 @@ static void trace_block(struct roles_check *r)
 
 void sync_make_traces(struct roles_check *r)
 {
-    struct state *s = r->state;
+    struct sync_state *s = r->state;
     int *slots = arena_copy(r->k->arena, s->slot, sizeof s->slot);
     for (size_t i = 0; i < r->traces.count; i++)
         vec_push(r->k->arena, &r->spare, r->traces.data[i]);

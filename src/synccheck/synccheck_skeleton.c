@@ -30,7 +30,7 @@ struct emitter {
     int *tile_of; /* by number of the symbol: its tile + 1; 0: none yet */
 };
 
-static int emit(struct emitter *m, struct instr in)
+static int emit(struct emitter *m, struct sync_instr in)
 {
     in.mask = in.kind == I_MASK || in.kind == I_SKIP ? in.mask : m->masks.data[m->masks.count - 1];
     vec_push(m->k->arena, &m->k->code.code, in);
@@ -146,12 +146,12 @@ static void emit_touches(struct emitter *m)
     size_t first = m->emitted, count = m->k->code.touches.count - first;
     m->emitted = m->k->code.touches.count;
     if (count)
-        emit(m, (struct instr){.kind = I_TOUCH, .first = (int)first, .count = (int)count});
+        emit(m, (struct sync_instr){.kind = I_TOUCH, .first = (int)first, .count = (int)count});
     for (size_t i = first; i < first + count; i++) {
         const struct touch *t = &m->k->code.touches.data[i];
         int slot = sync_tracked_slot(m->k, m->k->code.tiles.data[t->tile]);
         if (t->kind != TOUCH_READ && slot >= 0)
-            emit(m, (struct instr){.kind = I_FILL, .slot = slot, .negate = t->plain});
+            emit(m, (struct sync_instr){.kind = I_FILL, .slot = slot, .negate = t->plain});
     }
 }
 
@@ -170,9 +170,9 @@ static void emit_branch(struct emitter *m, const struct expr *e, int if_true, in
 static int enter_mask(struct emitter *m, const struct expr *e, bool negate, int none)
 {
     int slot = new_mask(m), mask = current_mask(m);
-    emit(m,
-         (struct instr){.kind = I_MASK, .slot = slot, .mask = mask, .expr = e, .negate = negate});
-    emit(m, (struct instr){.kind = I_SKIP, .mask = slot, .target = none});
+    emit(m, (struct sync_instr){
+                .kind = I_MASK, .slot = slot, .mask = mask, .expr = e, .negate = negate});
+    emit(m, (struct sync_instr){.kind = I_SKIP, .mask = slot, .target = none});
     vec_push(m->k->arena, &m->masks, slot);
     return slot;
 }
@@ -188,14 +188,14 @@ static void emit_operand_if(struct emitter *m, const struct expr *condition, boo
         emit_reads(m, operand);
         m->masks.count--;
         place(m, out);
-        emit(m, (struct instr){.kind = I_FORGET, .slot = slot});
+        emit(m, (struct sync_instr){.kind = I_FORGET, .slot = slot});
     } else {
         emit_branch(m, condition, negate ? out : in, negate ? in : out);
         place(m, in);
         emit_reads(m, operand);
         place(m, out);
     }
-    emit(m, (struct instr){.kind = I_JOIN});
+    emit(m, (struct sync_instr){.kind = I_JOIN});
 }
 
 static void emit_lazy(struct emitter *m, const struct expr *e)
@@ -226,8 +226,8 @@ static void emit_branch(struct emitter *m, const struct expr *e, int if_true, in
         return;
     }
     emit_reads(m, e);
-    emit(m, (struct instr){.kind = I_BRANCH, .expr = e, .target = if_false, .loc = e->loc});
-    emit(m, (struct instr){.kind = I_JUMP, .target = if_true});
+    emit(m, (struct sync_instr){.kind = I_BRANCH, .expr = e, .target = if_false, .loc = e->loc});
+    emit(m, (struct sync_instr){.kind = I_JUMP, .target = if_true});
 }
 
 /* --- scopes --- */
@@ -242,9 +242,10 @@ static void emit_scope_end(struct emitter *m, const struct stmt *s, bool forget)
             continue;
         int slot = sync_tracked_slot(m->k, s->sym);
         if (sync_is_checked_tile(s->sym))
-            emit(m, (struct instr){.kind = I_DEAD, .tile = tile_number(m, s->sym), .loc = s->loc});
+            emit(m, (struct sync_instr){
+                        .kind = I_DEAD, .tile = tile_number(m, s->sym), .loc = s->loc});
         else if (forget && slot >= 0)
-            emit(m, (struct instr){.kind = I_FORGET, .slot = slot});
+            emit(m, (struct sync_instr){.kind = I_FORGET, .slot = slot});
     }
 }
 
@@ -280,41 +281,41 @@ static void emit_if(struct emitter *m, const struct stmt *s)
         emit_reads(m, s->condition);
         int outer = current_mask(m), other = new_mask(m);
         /* Both masks come first: the body may change values in the condition. */
-        emit(m, (struct instr){.kind = I_MASK,
-                               .slot = other,
-                               .mask = outer,
-                               .expr = s->condition,
-                               .negate = true});
+        emit(m, (struct sync_instr){.kind = I_MASK,
+                                    .slot = other,
+                                    .mask = outer,
+                                    .expr = s->condition,
+                                    .negate = true});
         int slot = enter_mask(m, s->condition, false, otherwise);
         emit_scope(m, s->body);
         m->masks.count--;
         place(m, otherwise);
-        emit(m, (struct instr){.kind = I_FORGET, .slot = slot});
-        emit(m, (struct instr){.kind = I_SKIP, .mask = other, .target = end});
+        emit(m, (struct sync_instr){.kind = I_FORGET, .slot = slot});
+        emit(m, (struct sync_instr){.kind = I_SKIP, .mask = other, .target = end});
         vec_push(m->k->arena, &m->masks, other);
         emit_scope(m, s->otherwise);
         m->masks.count--;
         place(m, end);
-        emit(m, (struct instr){.kind = I_FORGET, .slot = other});
+        emit(m, (struct sync_instr){.kind = I_FORGET, .slot = other});
     } else {
         emit_branch(m, s->condition, then, otherwise);
         place(m, then);
         emit_scope(m, s->body);
-        emit(m, (struct instr){.kind = I_JUMP, .target = end});
+        emit(m, (struct sync_instr){.kind = I_JUMP, .target = end});
         place(m, otherwise);
         emit_scope(m, s->otherwise);
         place(m, end);
     }
-    emit(m, (struct instr){.kind = I_JOIN});
+    emit(m, (struct sync_instr){.kind = I_JOIN});
 }
 
 static int open_loop(struct emitter *m, const struct expr *condition)
 {
-    struct loop loop = {.condition = condition, .counter = -1};
+    struct sync_loop loop = {.condition = condition, .counter = -1};
     int number = (int)m->k->code.loops.count;
     vec_push(m->k->arena, &m->k->code.loops, loop);
     vec_push(m->k->arena, &m->open_loops, number);
-    emit(m, (struct instr){.kind = I_ENTER, .loop = number});
+    emit(m, (struct sync_instr){.kind = I_ENTER, .loop = number});
     return number;
 }
 
@@ -335,7 +336,7 @@ static void emit_uniform_loop(struct emitter *m, const struct stmt *s)
     int number = open_loop(m, s->condition);
     m->k->code.loops.data[number].steps = s->kind == STMT_FOR;
     place(m, head);
-    emit(m, (struct instr){.kind = I_HEAD, .loop = number, .loc = s->loc});
+    emit(m, (struct sync_instr){.kind = I_HEAD, .loop = number, .loc = s->loc});
     if (s->condition && !s->is_do)
         emit_branch(m, s->condition, body, out);
     place(m, body);
@@ -347,7 +348,7 @@ static void emit_uniform_loop(struct emitter *m, const struct stmt *s)
     if (s->is_do && s->condition)
         emit_branch(m, s->condition, head, out);
     else
-        emit(m, (struct instr){.kind = I_JUMP, .target = head});
+        emit(m, (struct sync_instr){.kind = I_JUMP, .target = head});
     place(m, out);
     m->open_loops.count--;
 }
@@ -357,27 +358,28 @@ static void emit_varying_loop(struct emitter *m, const struct stmt *s)
 {
     int again = new_label(m), out = new_label(m), head = new_label(m), first = new_label(m);
     int number = open_loop(m, s->condition), slot = new_mask(m);
-    emit(m, (struct instr){.kind = I_MASK, .slot = slot, .mask = current_mask(m)});
+    emit(m, (struct sync_instr){.kind = I_MASK, .slot = slot, .mask = current_mask(m)});
     vec_push(m->k->arena, &m->masks, slot);
     if (s->is_do)
-        emit(m, (struct instr){.kind = I_JUMP, .target = first});
+        emit(m, (struct sync_instr){.kind = I_JUMP, .target = first});
     place(m, head);
-    emit(m, (struct instr){.kind = I_HEAD, .loop = number, .loc = s->loc});
+    emit(m, (struct sync_instr){.kind = I_HEAD, .loop = number, .loc = s->loc});
     if (s->condition) {
         emit_reads(m, s->condition);
-        emit(m, (struct instr){.kind = I_MASK, .slot = slot, .mask = slot, .expr = s->condition});
+        emit(m,
+             (struct sync_instr){.kind = I_MASK, .slot = slot, .mask = slot, .expr = s->condition});
     }
-    emit(m, (struct instr){.kind = I_SKIP, .mask = slot, .target = out});
+    emit(m, (struct sync_instr){.kind = I_SKIP, .mask = slot, .target = out});
     place(m, first);
     push_around(m, again, out);
     emit_scope(m, s->body);
     m->loops.count--;
     place(m, again);
     emit_list(m, s->step);
-    emit(m, (struct instr){.kind = I_JUMP, .target = head});
+    emit(m, (struct sync_instr){.kind = I_JUMP, .target = head});
     m->masks.count--;
     place(m, out);
-    emit(m, (struct instr){.kind = I_FORGET, .slot = slot});
+    emit(m, (struct sync_instr){.kind = I_FORGET, .slot = slot});
     m->open_loops.count--;
 }
 
@@ -394,7 +396,7 @@ static void emit_loop(struct emitter *m, const struct stmt *s)
     else
         emit_uniform_loop(m, s);
     m->pipeline = around;
-    emit(m, (struct instr){.kind = I_JOIN});
+    emit(m, (struct sync_instr){.kind = I_JOIN});
     m->scopes.count--;
     emit_scope_end(m, s->init, true);
 }
@@ -403,7 +405,7 @@ static void emit_loop(struct emitter *m, const struct stmt *s)
 static void emit_murky(struct emitter *m, size_t from)
 {
     for (size_t i = from; i < m->masks.count; i++)
-        emit(m, (struct instr){.kind = I_MURKY, .slot = m->masks.data[i]});
+        emit(m, (struct sync_instr){.kind = I_MURKY, .slot = m->masks.data[i]});
 }
 
 static void emit_jump(struct emitter *m, const struct stmt *s)
@@ -415,8 +417,8 @@ static void emit_jump(struct emitter *m, const struct stmt *s)
     }
     for (size_t i = m->scopes.count; i-- > (size_t)loop->depth;)
         emit_scope_end(m, m->scopes.data[i], true);
-    emit(m,
-         (struct instr){.kind = I_JUMP, .target = s->kind == STMT_BREAK ? loop->out : loop->again});
+    emit(m, (struct sync_instr){.kind = I_JUMP,
+                                .target = s->kind == STMT_BREAK ? loop->out : loop->again});
 }
 
 static void emit_return(struct emitter *m, struct loc loc)
@@ -424,7 +426,7 @@ static void emit_return(struct emitter *m, struct loc loc)
     if (m->masks.count > 1)
         emit_murky(m, 0);
     else
-        emit(m, (struct instr){.kind = I_END, .negate = true, .loc = loc});
+        emit(m, (struct sync_instr){.kind = I_END, .negate = true, .loc = loc});
 }
 
 /* --- statements --- */
@@ -432,7 +434,7 @@ static void emit_return(struct emitter *m, struct loc loc)
 static void note_assigned(struct emitter *m, int slot)
 {
     for (size_t i = 0; i < m->open_loops.count; i++) {
-        struct loop *loop = &m->k->code.loops.data[m->open_loops.data[i]];
+        struct sync_loop *loop = &m->k->code.loops.data[m->open_loops.data[i]];
         bool known = false;
         for (size_t j = 0; j < loop->slots.count; j++)
             known = known || loop->slots.data[j] == slot;
@@ -449,7 +451,7 @@ static void emit_set(struct emitter *m, const struct sym *s, const struct expr *
         return;
     if (!declares)
         note_assigned(m, slot);
-    emit(m, (struct instr){
+    emit(m, (struct sync_instr){
                 .kind = value ? I_SET : I_FORGET, .slot = slot, .expr = value, .negate = declares});
 }
 
@@ -464,7 +466,7 @@ static void emit_decl(struct emitter *m, const struct stmt *s)
 {
     emit_reads(m, s->value);
     if (stmt_arrives(s))
-        emit(m, (struct instr){.kind = I_SYNC, .loc = s->loc});
+        emit(m, (struct sync_instr){.kind = I_SYNC, .loc = s->loc});
     if (sync_is_checked_tile(s->sym)) {
         if (s->value)
             add_touch(m, TOUCH_WRITE, NULL, s->sym, s->loc);
@@ -495,7 +497,7 @@ static void emit_store(struct emitter *m, const struct stmt *s, enum touch_kind 
 static void emit_effect(struct emitter *m, const struct stmt *s)
 {
     const struct expr *e = s->value;
-    struct instr in = {.loc = s->loc};
+    struct sync_instr in = {.loc = s->loc};
     switch (e->op) {
     case OP_LOCK:
     case OP_UNLOCK:
@@ -586,7 +588,7 @@ static void resolve(struct emitter *m)
 {
     struct skeleton *code = &m->k->code;
     for (size_t i = 0; i < code->code.count; i++) {
-        struct instr *in = &code->code.data[i];
+        struct sync_instr *in = &code->code.data[i];
         if (in->kind == I_BRANCH || in->kind == I_JUMP || in->kind == I_SKIP)
             in->target = m->labels.data[in->target];
         if (in->kind == I_WAIT) {
@@ -600,7 +602,7 @@ static void resolve(struct emitter *m)
 
 /* --- leaves that are needed later --- */
 
-static uint64_t leaves_of(const struct sync_check *k, const struct instr *in)
+static uint64_t leaves_of(const struct sync_check *k, const struct sync_instr *in)
 {
     uint64_t leaves = in->expr ? sync_expr_leaves(k, in->expr) : 0;
     const struct expr *condition =
@@ -631,7 +633,7 @@ static void find_live(struct sync_check *k)
     for (bool again = true; again;) {
         again = false;
         for (size_t i = code->code.count; i-- > 0;) {
-            struct instr *in = &code->code.data[i];
+            struct sync_instr *in = &code->code.data[i];
             uint64_t live = in->live;
             int earliest = in->earliest;
             if (in->kind == I_BRANCH || in->kind == I_JUMP || in->kind == I_SKIP) {
@@ -653,7 +655,7 @@ static void find_live(struct sync_check *k)
 
 /* Finds the counter of a loop: i in i < N, with i = i + c as its only assignment and no other
  * use. */
-static void find_counter(struct sync_check *k, struct loop *loop)
+static void find_counter(struct sync_check *k, struct sync_loop *loop)
 {
     const struct expr *c = loop->condition;
     if (!loop->steps || !c || c->op != OP_LT || c->args[0]->op != OP_REF ||
@@ -662,7 +664,7 @@ static void find_counter(struct sync_check *k, struct loop *loop)
     const struct sym *i = c->args[0]->sym;
     int slot = sync_tracked_slot(k, i), uses = 0, sets = 0;
     for (size_t n = 0; n < k->code.code.count; n++) {
-        const struct instr *in = &k->code.code.data[n];
+        const struct sync_instr *in = &k->code.code.data[n];
         uses += expr_mentions(in->expr, i);
         if (in->kind != I_SET || in->slot != slot || in->negate)
             continue;
@@ -689,7 +691,7 @@ bool sync_skeleton_make(struct sync_check *k)
     vec_push(k->arena, &m.masks, 0);
     sync_relevant_scalars(k);
     emit_scope(&m, k->kernel->body);
-    emit(&m, (struct instr){.kind = I_END, .loc = k->kernel->loc});
+    emit(&m, (struct sync_instr){.kind = I_END, .loc = k->kernel->loc});
     resolve(&m);
     find_live(k);
     for (size_t i = 0; i < k->code.loops.count; i++)

@@ -50,7 +50,7 @@ static bool is_new_filling(struct solver *v, const struct atom *a)
 {
     if (a->kind != ATOM_LOAD || a->sym->storage != ST_SHARED)
         return false;
-    const struct value *filling = sync_value_at(v->k, a->arg[0]);
+    const struct sync_value *filling = sync_value_at(v->k, a->arg[0]);
     for (int i = 0; i < v->filled; i++)
         if (v->fillings[i] == a->arg[0])
             return false;
@@ -92,7 +92,7 @@ static int find_node(const struct sync_check *k, int value)
 static int add_node(struct solver *v, int value)
 {
     struct sync_check *k = v->k;
-    const struct value *x = sync_value_at(k, value);
+    const struct sync_value *x = sync_value_at(k, value);
     int known = find_node(k, value), last = -1;
     if (known >= 0)
         return known;
@@ -151,7 +151,7 @@ static bool atom_under(const struct solver *v, int atom, int end, int64_t *out)
 
 static void compute(const struct solver *v, struct solve_node *n)
 {
-    const struct value *x = sync_value_at(v->k, n->value);
+    const struct sync_value *x = sync_value_at(v->k, n->value);
     int64_t one, product;
     n->now = x->c;
     n->has_value = true;
@@ -185,7 +185,7 @@ static bool decide_from(const struct solver *v, int which)
 static bool bounds_from(const struct solver *v, const struct fact *f, int which, int64_t *low,
                         int64_t *high)
 {
-    const struct value *x = sync_value_at(v->k, f->form);
+    const struct sync_value *x = sync_value_at(v->k, f->form);
     int64_t rest = 0, factor = 0, product;
     for (int i = 0; i < x->terms; i++) {
         int64_t one;
@@ -233,13 +233,13 @@ static void with_remainder(const struct solver *v, const struct fact *f, int whi
                            int64_t high, int64_t *list, int *count)
 {
     enum { FEW = 3, FAR = 1 << 30 };
-    const struct value *x = sync_value_at(v->k, f->form);
+    const struct sync_value *x = sync_value_at(v->k, f->form);
     const struct atom *a = sync_atom_at(v->k, x->atom[0]);
     int64_t d;
     if (x->terms != 1 || x->factor[0] != 1 || a->kind != ATOM_OP || a->op != OP_REM ||
         !sync_value_number(v->k, a->arg[1], &d) || d < 1 || d > FAR)
         return;
-    const struct value *of = sync_value_at(v->k, a->arg[0]);
+    const struct sync_value *of = sync_value_at(v->k, a->arg[0]);
     if (of->kind != VALUE_SUM || of->terms != 1 || of->factor[0] != 1 ||
         of->atom[0] != v->unknown[which].atom || of->c < -FAR || of->c > FAR)
         return;
@@ -311,13 +311,13 @@ static void bound_blocks(struct solver *v)
         const struct expr *grid = a->kind == ATOM_BLOCK ? v->k->kernel->grid[a->axis] : NULL;
         if (!grid)
             continue;
-        struct state none = {0};
+        struct sync_state none = {0};
         int extent = v->k->eval(v->k, &none, grid);
         struct atom self = *a;
         const int *cluster = v->k->kernel->cluster;
         int along = cluster[0] > 0 ? cluster[a->axis] : 1;
         int difference = sync_value_add(v->k, extent, sync_value_atom(v->k, &self), -along);
-        struct value d = *sync_value_at(v->k, difference);
+        struct sync_value d = *sync_value_at(v->k, difference);
         if (d.kind != VALUE_SUM || !d.terms)
             continue;
         struct fact f = {.residue = -1, .low = along - d.c, .high = FACT_MANY};
@@ -399,7 +399,8 @@ static bool solve_groups(struct sync_check *k, struct fact *facts, int count, in
 
 enum { MAX_CONSTRAINTS = MAX_FACTS + 3 * MAX_RANK };
 
-bool sync_solve(struct sync_check *k, const struct state *s, const struct fact *more, int count)
+bool sync_solve(struct sync_check *k, const struct sync_state *s, const struct fact *more,
+                int count)
 {
     struct fact all[MAX_CONSTRAINTS];
     int opaque = 0;

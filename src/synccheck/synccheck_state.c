@@ -11,7 +11,7 @@
 
 /* --- facts --- */
 
-struct fact *sync_fact_find(struct state *s, int form)
+struct fact *sync_fact_find(struct sync_state *s, int form)
 {
     for (int i = 0; i < s->facts; i++)
         if (s->fact[i].form == form)
@@ -19,12 +19,12 @@ struct fact *sync_fact_find(struct state *s, int form)
     return NULL;
 }
 
-void sync_fact_interval(const struct sync_check *k, const struct state *s, int form, int64_t *low,
-                        int64_t *high)
+void sync_fact_interval(const struct sync_check *k, const struct sync_state *s, int form,
+                        int64_t *low, int64_t *high)
 {
     *low = FACT_NONE;
     *high = FACT_MANY;
-    const struct value *v = sync_value_at(k, form);
+    const struct sync_value *v = sync_value_at(k, form);
     if (v->terms == 1 && v->factor[0] == 1) {
         const struct atom *a = sync_atom_at(k, v->atom[0]);
         if (a->kind != ATOM_LITERAL) {
@@ -41,7 +41,7 @@ void sync_fact_interval(const struct sync_check *k, const struct state *s, int f
     }
 }
 
-static struct fact *fact_room(struct state *s, int form)
+static struct fact *fact_room(struct sync_state *s, int form)
 {
     struct fact *old = sync_fact_find(s, form);
     if (old || s->facts == MAX_FACTS)
@@ -53,7 +53,7 @@ static struct fact *fact_room(struct state *s, int form)
     return &s->fact[at];
 }
 
-bool sync_fact_add(struct sync_check *k, struct state *s, int form, int64_t low, int64_t high)
+bool sync_fact_add(struct sync_check *k, struct sync_state *s, int form, int64_t low, int64_t high)
 {
     int64_t known_low, known_high;
     sync_fact_interval(k, s, form, &known_low, &known_high);
@@ -71,14 +71,14 @@ bool sync_fact_add(struct sync_check *k, struct state *s, int form, int64_t low,
     return true;
 }
 
-static void fact_remove(struct state *s, int at)
+static void fact_remove(struct sync_state *s, int at)
 {
     s->facts--;
     memmove(&s->fact[at], &s->fact[at + 1], sizeof s->fact[0] * (size_t)(s->facts - at));
 }
 
 /* Collects the leaves and sites in the scalars and accesses of the state. */
-static void held_by(const struct sync_check *k, const struct state *s, uint64_t held[2])
+static void held_by(const struct sync_check *k, const struct sync_state *s, uint64_t held[2])
 {
     held[0] = held[1] = 0;
     for (size_t i = 0; i < k->code.slots.count; i++)
@@ -88,7 +88,7 @@ static void held_by(const struct sync_check *k, const struct state *s, uint64_t 
         }
     for (int i = 0; i < s->done + s->flights; i++) {
         int number = i < s->done ? s->access[i] : s->flight[i - s->done].access;
-        const struct access *a = k->accesses.item.data[number];
+        const struct sync_access *a = k->accesses.item.data[number];
         for (int axis = 0; axis < a->rank; axis++) {
             held[0] |= sync_value_leaves(k, a->start[axis]);
             held[1] |= k->exact ? sync_value_at(k, a->start[axis])->sites : 0;
@@ -98,7 +98,7 @@ static void held_by(const struct sync_check *k, const struct state *s, uint64_t 
 
 static bool is_input(const struct sync_check *k, int form)
 {
-    const struct value *v = sync_value_at(k, form);
+    const struct sync_value *v = sync_value_at(k, form);
     const struct atom *a = sync_atom_at(k, v->atom[0]);
     return v->terms == 1 &&
            (a->kind == ATOM_PARAM || (a->kind == ATOM_LOAD && a->sym->storage == ST_VIEW));
@@ -106,7 +106,7 @@ static bool is_input(const struct sync_check *k, int form)
 
 /* Exact: keeps dead facts if needed, because a fact also restricts the inputs that lead here.
  * Facts may be removed together with all facts connected to them, if there are inputs for these. */
-static void keep_connected(struct sync_check *k, const struct state *s, bool *dead)
+static void keep_connected(struct sync_check *k, const struct sync_state *s, bool *dead)
 {
     struct fact group[MAX_FACTS];
     int count = 0;
@@ -135,7 +135,7 @@ static void keep_connected(struct sync_check *k, const struct state *s, bool *de
 }
 
 /* Removes facts that no later instruction can need. */
-static void facts_prune(struct sync_check *k, struct state *s, uint64_t live)
+static void facts_prune(struct sync_check *k, struct sync_state *s, uint64_t live)
 {
     uint64_t held[2];
     bool dead[MAX_FACTS], any = false;
@@ -157,7 +157,7 @@ static void facts_prune(struct sync_check *k, struct state *s, uint64_t live)
 }
 
 /* Forgets bounds that move away with a counter: they would make every round a new state. */
-static void facts_forget_far(const struct sync_check *k, struct state *s)
+static void facts_forget_far(const struct sync_check *k, struct sync_state *s)
 {
     for (int i = s->facts - 1; i >= 0; i--) {
         struct fact *f = &s->fact[i];
@@ -179,7 +179,7 @@ enum { RETURNS = 1, RETURNS_NEVER };
 /* Marks the atoms of a value that the state holds, and those that they are made of. */
 static void mark_held(struct sync_check *k, int v)
 {
-    const struct value *x = sync_value_at(k, v);
+    const struct sync_value *x = sync_value_at(k, v);
     for (int i = 0; i < x->terms; i++) {
         const struct atom *a = sync_atom_at(k, x->atom[i]);
         bool made = atom_is_made(a);
@@ -195,7 +195,7 @@ static void mark_held(struct sync_check *k, int v)
  * return. */
 static bool may_return(struct sync_check *k, int v, int earliest)
 {
-    const struct value *x = sync_value_at(k, v);
+    const struct sync_value *x = sync_value_at(k, v);
     bool all = true;
     for (int i = 0; i < x->terms && all; i++) {
         const struct atom *a = sync_atom_at(k, x->atom[i]);
@@ -214,7 +214,7 @@ static bool may_return(struct sync_check *k, int v, int earliest)
 
 /* Widened: forgets facts about results of earlier rounds that no later instruction can make again.
  * They would multiply with the rounds. Hasty: only inputs make results again. */
-static void facts_forget_past(struct sync_check *k, struct state *s)
+static void facts_forget_past(struct sync_check *k, struct sync_state *s)
 {
     if (!s->facts)
         return;
@@ -243,7 +243,7 @@ static void give_up_path(struct sync_check *k, const char *why)
         k->gave_up = why;
 }
 
-void sync_state_touch(struct sync_check *k, struct state *s, int access)
+void sync_state_touch(struct sync_check *k, struct sync_state *s, int access)
 {
     int at = s->done;
     while (at > 0 && s->access[at - 1] > access)
@@ -259,7 +259,7 @@ void sync_state_touch(struct sync_check *k, struct state *s, int access)
     s->done++;
 }
 
-void sync_state_launch(struct sync_check *k, struct state *s, int access)
+void sync_state_launch(struct sync_check *k, struct sync_state *s, int access)
 {
     if (s->flights == MAX_FLIGHTS) {
         give_up_path(k, "too many copies under way");
@@ -279,7 +279,7 @@ static int compare_flights(const struct flight *a, const struct flight *b)
 
 /* Sorts copies, the oldest first; copies of one group get a canonical order, and equal ones are
  * kept once. */
-static void sort_flights(struct state *s)
+static void sort_flights(struct sync_state *s)
 {
     int count = 0;
     for (int i = 0; i < s->flights; i++) {
@@ -296,14 +296,14 @@ static void sort_flights(struct state *s)
     s->flights = count;
 }
 
-void sync_state_commit(const struct sync_check *k, struct state *s)
+void sync_state_commit(const struct sync_check *k, struct sync_state *s)
 {
     for (int i = 0; i < s->flights; i++)
         if (s->flight[i].age < k->code.deepest)
             s->flight[i].age++;
 }
 
-void sync_state_wait(struct sync_check *k, struct state *s, int64_t groups)
+void sync_state_wait(struct sync_check *k, struct sync_state *s, int64_t groups)
 {
     int left = 0;
     for (int i = 0; i < s->flights; i++) {
@@ -314,18 +314,18 @@ void sync_state_wait(struct sync_check *k, struct state *s, int64_t groups)
             s->flight[left++] = f;
             continue;
         }
-        struct access landed = *(const struct access *)k->accesses.item.data[f.access];
+        struct sync_access landed = *(const struct sync_access *)k->accesses.item.data[f.access];
         landed.waited = 1;
         sync_state_touch(k, s, sync_intern(&k->accesses, &landed, sizeof landed, NULL));
     }
     s->flights = left;
 }
 
-void sync_state_land(const struct sync_check *k, struct state *s, int tile)
+void sync_state_land(const struct sync_check *k, struct sync_state *s, int tile)
 {
     int left = 0;
     for (int i = 0; i < s->flights; i++) {
-        const struct access *a = k->accesses.item.data[s->flight[i].access];
+        const struct sync_access *a = k->accesses.item.data[s->flight[i].access];
         if (a->tile != tile)
             s->flight[left++] = s->flight[i];
     }
@@ -338,7 +338,7 @@ enum { FAR_ROUNDS = 6 };
 
 static int access_renew(struct sync_check *k, int access, int site, bool known, int64_t shift)
 {
-    struct access a = *(const struct access *)k->accesses.item.data[access];
+    struct sync_access a = *(const struct sync_access *)k->accesses.item.data[access];
     bool changed = false;
     for (int i = 0; i < a.rank; i++) {
         int start = sync_value_renew(k, a.start[i], site, known, shift);
@@ -367,7 +367,8 @@ static void fact_settle(struct fact *f, int64_t change)
     }
 }
 
-static void facts_renew(struct sync_check *k, struct state *s, int site, bool known, int64_t shift)
+static void facts_renew(struct sync_check *k, struct sync_state *s, int site, bool known,
+                        int64_t shift)
 {
     for (int i = s->facts - 1; i >= 0; i--) {
         struct fact *f = &s->fact[i];
@@ -390,7 +391,8 @@ static void facts_renew(struct sync_check *k, struct state *s, int site, bool kn
     }
 }
 
-void sync_state_renew(struct sync_check *k, struct state *s, int site, bool known, int64_t shift)
+void sync_state_renew(struct sync_check *k, struct sync_state *s, int site, bool known,
+                      int64_t shift)
 {
     if (known && shift == 0)
         return;
@@ -415,7 +417,7 @@ enum { ROUNDS_UNKNOWN = 2, ROUNDS_KNOWN = 72, INDEX_LIMIT = 32, MANY_LANES = 600
 
 /* Adds facts about a counter that now is c: its remainder, and its distance from forms that have
  * bounds. */
-static void relate_counter(struct sync_check *k, struct state *s, int wide, int64_t c)
+static void relate_counter(struct sync_check *k, struct sync_state *s, int wide, int64_t c)
 {
     struct fact old[MAX_FACTS];
     int count = s->facts;
@@ -442,12 +444,12 @@ static void relate_counter(struct sync_check *k, struct state *s, int wide, int6
 }
 
 /* Replaces the slot's value by "its value at the head of the loop". */
-static void widen_to_counter(struct sync_check *k, struct state *s, int slot)
+static void widen_to_counter(struct sync_check *k, struct sync_state *s, int slot)
 {
     struct atom a = {
         .kind = ATOM_WIDE, .dtype = DT_I64, .site = -1 - slot, .low = FACT_NONE, .high = FACT_MANY};
     int wide = sync_value_atom(k, &a);
-    struct value old = *sync_value_at(k, s->slot[slot]);
+    struct sync_value old = *sync_value_at(k, s->slot[slot]);
     bool moved = old.kind == VALUE_SUM && old.terms == 1 && old.factor[0] == 1 &&
                  old.atom[0] == sync_value_at(k, wide)->atom[0] && old.c < INT32_MAX &&
                  old.c > -INT32_MAX;
@@ -457,7 +459,7 @@ static void widen_to_counter(struct sync_check *k, struct state *s, int slot)
         relate_counter(k, s, wide, old.c);
 }
 
-static void widen_slot(struct sync_check *k, struct state *s, int slot)
+static void widen_slot(struct sync_check *k, struct sync_state *s, int slot)
 {
     if (s->slot[slot] < 0)
         return;
@@ -466,7 +468,7 @@ static void widen_slot(struct sync_check *k, struct state *s, int slot)
         s->slot[slot] = k->top;
         return;
     }
-    const struct value *v = sync_value_at(k, s->slot[slot]);
+    const struct sync_value *v = sync_value_at(k, s->slot[slot]);
     bool indexes = k->code.slots.data[slot].indexes;
     bool near = v->c < INDEX_LIMIT || v->c < k->code.modulus;
     switch (v->kind) {
@@ -483,13 +485,13 @@ static void widen_slot(struct sync_check *k, struct state *s, int slot)
     }
 }
 
-static size_t pack(struct sync_check *k, struct state *s, int pc);
+static size_t pack(struct sync_check *k, struct sync_state *s, int pc);
 
 /* Skips rounds that differ only in a counter: if one of them has led from a state back to
  * itself, the others do too. The last round still runs. */
-static void skip_rounds(struct sync_check *k, struct state *s, int number)
+static void skip_rounds(struct sync_check *k, struct sync_state *s, int number)
 {
-    const struct loop *loop = &k->code.loops.data[number];
+    const struct sync_loop *loop = &k->code.loops.data[number];
     int64_t now, left;
     int counter = s->slot[loop->counter], before = s->visits[number];
     if (counter < 0 || !sync_value_number(k, counter, &now) || now >= loop->bound)
@@ -506,9 +508,9 @@ static void skip_rounds(struct sync_check *k, struct state *s, int number)
     s->visits[number] = head;
 }
 
-bool sync_state_head(struct sync_check *k, struct state *s, int number, bool ends)
+bool sync_state_head(struct sync_check *k, struct sync_state *s, int number, bool ends)
 {
-    const struct loop *loop = &k->code.loops.data[number];
+    const struct sync_loop *loop = &k->code.loops.data[number];
     if (k->exact) {
         if (k->hasty && ends && loop->counter >= 0)
             skip_rounds(k, s, number);
@@ -527,9 +529,9 @@ bool sync_state_head(struct sync_check *k, struct state *s, int number, bool end
 
 /* --- parking --- */
 
-void sync_state_begin(struct sync_check *k, struct state *s)
+void sync_state_begin(struct sync_check *k, struct sync_state *s)
 {
-    *s = (struct state){0};
+    *s = (struct sync_state){0};
     for (size_t i = 0; i < k->code.slots.count; i++)
         s->slot[i] = -1;
     s->slot[0] = k->one; /* the mask of all threads */
@@ -541,7 +543,8 @@ static int32_t *put(int32_t *to, const void *from, size_t count, size_t size)
     return to + count * size / sizeof *to;
 }
 
-void sync_state_copy(const struct sync_check *k, struct state *to, const struct state *from)
+void sync_state_copy(const struct sync_check *k, struct sync_state *to,
+                     const struct sync_state *from)
 {
     to->pc = from->pc;
     to->unsure = from->unsure;
@@ -557,7 +560,7 @@ void sync_state_copy(const struct sync_check *k, struct state *to, const struct 
 }
 
 /* Packs s into k->blob; returns the bytes. */
-static size_t pack(struct sync_check *k, struct state *s, int pc)
+static size_t pack(struct sync_check *k, struct sync_state *s, int pc)
 {
     facts_prune(k, s, k->code.code.data[pc].live);
     sort_flights(s);
@@ -573,7 +576,7 @@ static size_t pack(struct sync_check *k, struct state *s, int pc)
     return (size_t)(to - k->blob) * sizeof *to;
 }
 
-void sync_state_park(struct sync_check *k, struct state *s, int pc)
+void sync_state_park(struct sync_check *k, struct sync_state *s, int pc)
 {
     bool is_new;
     size_t size = pack(k, s, pc);
@@ -589,7 +592,7 @@ static const int32_t *take(const int32_t *from, void *to, size_t count, size_t s
     return from + count * size / sizeof *from;
 }
 
-void sync_state_load(const struct sync_check *k, int number, struct state *s)
+void sync_state_load(const struct sync_check *k, int number, struct sync_state *s)
 {
     int32_t head[6];
     const int32_t *from = k->states.item.data[number];

@@ -82,7 +82,7 @@ void sync_values_init(struct sync_check *k)
     sync_interner_init(&k->atoms, k->arena);
     sync_interner_init(&k->lanes, k->arena);
     sync_interner_init(&k->lane_ops, k->arena);
-    struct value top = {.kind = VALUE_TOP, .lanes = -1};
+    struct sync_value top = {.kind = VALUE_TOP, .lanes = -1};
     for (int i = 0; i < 3; i++)
         k->thread_values[i] = -1;
     k->lane_scratch = arena_array(k->arena, int64_t, k->threads);
@@ -91,7 +91,7 @@ void sync_values_init(struct sync_check *k)
     k->one = sync_value_int(k, 1);
 }
 
-const struct value *sync_value_at(const struct sync_check *k, int v)
+const struct sync_value *sync_value_at(const struct sync_check *k, int v)
 {
     return k->values.item.data[v];
 }
@@ -101,14 +101,14 @@ const struct atom *sync_atom_at(const struct sync_check *k, int a)
     return k->atoms.item.data[a];
 }
 
-const int64_t *sync_value_lanes_at(const struct sync_check *k, const struct value *v)
+const int64_t *sync_value_lanes_at(const struct sync_check *k, const struct sync_value *v)
 {
     return v->kind == VALUE_LANES ? k->lanes.item.data[v->lanes] : NULL;
 }
 
 bool sync_value_number(const struct sync_check *k, int v, int64_t *out)
 {
-    const struct value *x = sync_value_at(k, v);
+    const struct sync_value *x = sync_value_at(k, v);
     if (x->kind != VALUE_SUM || x->terms)
         return false;
     *out = x->c;
@@ -121,7 +121,7 @@ int sync_value_int(struct sync_check *k, int64_t c)
     int64_t number;
     if (*recent && sync_value_number(k, *recent, &number) && number == c)
         return *recent;
-    struct value v = {.kind = VALUE_SUM, .lanes = -1, .c = c};
+    struct sync_value v = {.kind = VALUE_SUM, .lanes = -1, .c = c};
     return *recent = sync_intern(&k->values, &v, sizeof v, NULL);
 }
 
@@ -129,7 +129,7 @@ int sync_value_modular(struct sync_check *k, int64_t c, int64_t step)
 {
     if (c < 0 || step < 1)
         return k->top;
-    struct value v = {.kind = VALUE_MODULAR, .lanes = -1, .c = c, .step = step};
+    struct sync_value v = {.kind = VALUE_MODULAR, .lanes = -1, .c = c, .step = step};
     return sync_intern(&k->values, &v, sizeof v, NULL);
 }
 
@@ -177,7 +177,7 @@ uint64_t sync_expr_leaves(const struct sync_check *k, const struct expr *e)
 uint64_t sync_value_leaves(const struct sync_check *k, int v)
 {
     uint64_t leaves = 0;
-    const struct value *x = sync_value_at(k, v);
+    const struct sync_value *x = sync_value_at(k, v);
     for (int i = 0; i < x->terms; i++)
         leaves |= sync_atom_at(k, x->atom[i])->leaves;
     return leaves;
@@ -204,7 +204,7 @@ int sync_value_atom(struct sync_check *k, struct atom *a)
     int *made = &k->made_at.data[atom], *alone = &k->alone.data[atom];
     *made = k->at > *made ? k->at : *made;
     if (!*alone) {
-        struct value v = {.kind = VALUE_SUM, .terms = 1, .lanes = -1, .sites = a->sites};
+        struct sync_value v = {.kind = VALUE_SUM, .terms = 1, .lanes = -1, .sites = a->sites};
         v.atom[0] = atom;
         v.factor[0] = 1;
         *alone = sync_intern(&k->values, &v, sizeof v, NULL);
@@ -213,7 +213,7 @@ int sync_value_atom(struct sync_check *k, struct atom *a)
 }
 
 /* Returns v with lanes from `lanes`, which include c. If all are equal, it is a sum. */
-static int with_lanes(struct sync_check *k, struct value *v, const int64_t *lanes)
+static int with_lanes(struct sync_check *k, struct sync_value *v, const int64_t *lanes)
 {
     bool equal = true, unknown = true;
     for (int t = 0; t < k->threads; t++) {
@@ -236,7 +236,7 @@ static int with_lanes(struct sync_check *k, struct value *v, const int64_t *lane
 
 int sync_value_from_lanes(struct sync_check *k, const int64_t *lanes)
 {
-    struct value v = {.lanes = -1};
+    struct sync_value v = {.lanes = -1};
     return with_lanes(k, &v, lanes);
 }
 
@@ -300,8 +300,8 @@ static bool large(int64_t x)
 }
 
 /* Joins the terms of a with `sign` times those of b. Returns false if there are too many. */
-static bool merge_terms(const struct value *a, const struct value *b, int64_t sign,
-                        struct value *out)
+static bool merge_terms(const struct sync_value *a, const struct sync_value *b, int64_t sign,
+                        struct sync_value *out)
 {
     int i = 0, j = 0;
     while (i < a->terms || j < b->terms) {
@@ -323,7 +323,7 @@ static bool merge_terms(const struct value *a, const struct value *b, int64_t si
     return true;
 }
 
-static uint64_t sites_of(const struct sync_check *k, const struct value *v)
+static uint64_t sites_of(const struct sync_check *k, const struct sync_value *v)
 {
     uint64_t sites = 0;
     for (int i = 0; i < v->terms; i++)
@@ -332,8 +332,8 @@ static uint64_t sites_of(const struct sync_check *k, const struct value *v)
 }
 
 /* Returns the lanes of the sum, in scratch memory; NULL if neither operand has any. */
-static const int64_t *add_lanes(struct sync_check *k, const struct value *a, const struct value *b,
-                                int64_t sign)
+static const int64_t *add_lanes(struct sync_check *k, const struct sync_value *a,
+                                const struct sync_value *b, int64_t sign)
 {
     const int64_t *la = sync_value_lanes_at(k, a), *lb = sync_value_lanes_at(k, b);
     if (!la && !lb)
@@ -349,7 +349,7 @@ static const int64_t *add_lanes(struct sync_check *k, const struct value *a, con
 
 static int add_values(struct sync_check *k, int va, int vb, int64_t sign)
 {
-    const struct value *pa = sync_value_at(k, va), *pb = sync_value_at(k, vb);
+    const struct sync_value *pa = sync_value_at(k, va), *pb = sync_value_at(k, vb);
     if (pa->kind == VALUE_TOP || pb->kind == VALUE_TOP)
         return k->top;
     if (large(pa->c) || large(pb->c))
@@ -360,7 +360,7 @@ static int add_values(struct sync_check *k, int va, int vb, int64_t sign)
     bool number_a = sync_value_number(k, va, &x), number_b = sync_value_number(k, vb, &y);
     if (number_a && number_b)
         return sync_value_int(k, x + sign * y);
-    struct value a = *pa, b = *pb;
+    struct sync_value a = *pa, b = *pb;
     if (a.kind == VALUE_MODULAR && number_b)
         return sync_value_modular(k, a.c + sign * b.c, a.step);
     if (b.kind == VALUE_MODULAR && number_a && sign > 0)
@@ -368,7 +368,7 @@ static int add_values(struct sync_check *k, int va, int vb, int64_t sign)
     if (a.kind == VALUE_MODULAR || b.kind == VALUE_MODULAR)
         return k->top;
 
-    struct value v = {.kind = VALUE_SUM, .lanes = -1};
+    struct sync_value v = {.kind = VALUE_SUM, .lanes = -1};
     if (!merge_terms(&a, &b, sign, &v)) {
         if (a.kind != VALUE_SUM || b.kind != VALUE_SUM)
             return k->top;
@@ -408,7 +408,7 @@ int sync_value_add(struct sync_check *k, int a, int b, int64_t sign)
 
 static int scale_value(struct sync_check *k, int a, int64_t factor)
 {
-    struct value v = *sync_value_at(k, a);
+    struct sync_value v = *sync_value_at(k, a);
     if (factor == 0)
         return k->zero;
     if (v.kind == VALUE_TOP || factor > INT32_MAX || factor < -INT32_MAX || v.c > INT32_MAX ||
@@ -450,7 +450,7 @@ static int value_scale(struct sync_check *k, int a, int64_t factor)
 
 int sync_value_form(struct sync_check *k, int v, int64_t *scale)
 {
-    struct value x = *sync_value_at(k, v);
+    struct sync_value x = *sync_value_at(k, v);
     int64_t divisor = 0;
     for (int i = 0; i < x.terms; i++)
         divisor = greatest_common_divisor(divisor, x.factor[i]);
@@ -467,7 +467,7 @@ int sync_value_form(struct sync_check *k, int v, int64_t *scale)
 
 int sync_value_renew(struct sync_check *k, int v, int site, bool known, int64_t shift)
 {
-    struct value x = *sync_value_at(k, v);
+    struct sync_value x = *sync_value_at(k, v);
     if (!(x.sites >> (site & 63) & 1))
         return v;
     if (!known)
@@ -537,7 +537,7 @@ static int op_each_lane(struct sync_check *k, enum op op, enum dtype t, const in
     const int64_t *from[3] = {NULL};
     int64_t c[3] = {0};
     for (int i = 0; i < count; i++) {
-        const struct value *v = sync_value_at(k, args[i]);
+        const struct sync_value *v = sync_value_at(k, args[i]);
         from[i] = v->terms ? NULL : sync_value_lanes_at(k, v);
         c[i] = v->kind == VALUE_SUM && !v->terms ? v->c : LANE_UNKNOWN;
     }
@@ -572,7 +572,7 @@ static int op_lanes(struct sync_check *k, enum op op, enum dtype t, const int *a
 }
 
 /* Computes x / d and x % d, and their forms with bit operations, for x = c + step * t. */
-static int op_modular(struct sync_check *k, enum op op, const struct value *x, int64_t d)
+static int op_modular(struct sync_check *k, enum op op, const struct sync_value *x, int64_t d)
 {
     if (op == OP_SHR && d >= 0 && d < 32) {
         op = OP_DIV;
@@ -647,7 +647,7 @@ int sync_value_wrapped(struct sync_check *k, enum op op, enum dtype t, const int
 {
     bool lanes = false, terms = false, unknown = false;
     for (int i = 0; i < count; i++) {
-        const struct value *v = sync_value_at(k, args[i]);
+        const struct sync_value *v = sync_value_at(k, args[i]);
         lanes = lanes || v->kind == VALUE_LANES;
         terms = terms || v->terms;
         unknown = unknown || v->kind == VALUE_TOP || v->kind == VALUE_MODULAR;
@@ -666,7 +666,7 @@ int sync_value_op(struct sync_check *k, enum op op, enum dtype t, const int *arg
     if (count < 1 || count > 3)
         return k->top;
     for (int i = 0; i < count; i++) {
-        const struct value *v = sync_value_at(k, args[i]);
+        const struct sync_value *v = sync_value_at(k, args[i]);
         numbers = numbers && sync_value_number(k, args[i], &x[i]);
         lanes = lanes || v->kind == VALUE_LANES;
         unknown = unknown || v->kind == VALUE_TOP || v->kind == VALUE_MODULAR;
@@ -678,7 +678,7 @@ int sync_value_op(struct sync_check *k, enum op op, enum dtype t, const int *arg
         return out;
     if ((op == OP_MIN || op == OP_MAX) && args[0] == args[1])
         return args[0];
-    const struct value *first = sync_value_at(k, args[0]);
+    const struct sync_value *first = sync_value_at(k, args[0]);
     if (first->kind == VALUE_MODULAR && count == 2 && sync_value_number(k, args[1], &c))
         return op_modular(k, op, first, c);
     if (lanes && !dtype_is_float(t))

@@ -129,7 +129,7 @@ static bool assemble(struct assembled *x, const char *text, const char *target)
 
 /* --- a run of every instruction, once --- */
 
-static enum sim_space space_of(const struct access *a)
+static enum sim_space space_of(const struct coded_access *a)
 {
     return a->space == ACCESS_SHARED  ? SIM_SHARED
            : a->space == ACCESS_LOCAL ? SIM_LOCAL
@@ -140,7 +140,7 @@ static void feed(const struct sim_observer *o, const struct ptx_function *f)
 {
     for (size_t i = 0; i < f->body.count; i++) {
         const struct ptx_statement *s = &f->body.data[i];
-        struct access access;
+        struct coded_access access;
         if (s->kind != PTX_AT_INSTRUCTION)
             continue;
         struct sim_access a = {.at = {.ins = s->instruction, .function = f, .where = s->where},
@@ -201,10 +201,10 @@ static bool short_name(const char *text, char out[32])
     return true;
 }
 
-static void name_of(const struct access *a, char out[32])
+static void name_of(const struct coded_access *a, char out[32])
 {
     static const char *const spaces[] = {"", "G", "S", "L"};
-    switch ((enum access_kind)a->kind) {
+    switch ((enum coded_access_kind)a->kind) {
     case ACCESS_LOAD: snprintf(out, 32, "LD%s %d", spaces[a->space], a->bytes); break;
     case ACCESS_STORE: snprintf(out, 32, "ST%s %d", spaces[a->space], a->bytes); break;
     case ACCESS_COPY: snprintf(out, 32, "LDGSTS %d", a->bytes); break;

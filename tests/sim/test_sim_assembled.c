@@ -390,7 +390,7 @@ static const struct {
 
 static int by_line(const void *left, const void *right)
 {
-    const struct access *a = left, *b = right;
+    const struct coded_access *a = left, *b = right;
     return (a->line > b->line) - (a->line < b->line);
 }
 
@@ -399,16 +399,16 @@ static void with_machine_code(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof assembled / sizeof *assembled; i++) {
         struct sim_case c;
-        struct access list[8];
+        struct coded_access list[8];
         struct sass sass = {.target = 90, .assembler = "1.2.3", .list = list};
         open_body(&c, assembled[i].body);
         for (; assembled[i].made[sass.count].line; sass.count++)
             list[sass.count] =
-                (struct access){.line = line_of(&c, assembled[i].made[sass.count].line),
-                                .kind = assembled[i].made[sass.count].kind,
-                                .space = assembled[i].made[sass.count].space,
-                                .bytes = assembled[i].made[sass.count].bytes,
-                                .loops = assembled[i].made[sass.count].loops};
+                (struct coded_access){.line = line_of(&c, assembled[i].made[sass.count].line),
+                                      .kind = assembled[i].made[sass.count].kind,
+                                      .space = assembled[i].made[sass.count].space,
+                                      .bytes = assembled[i].made[sass.count].bytes,
+                                      .loops = assembled[i].made[sass.count].loops};
         qsort(list, sass.count, sizeof *list, by_line);
         struct sim_assembled found = run(&c, &sass);
         int64_t low = accesses(&found.total.low), high = found.total.high.shared_loads;

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static const struct json *read(const char *text)
+static const struct json_value *read(const char *text)
 {
     size_t fault;
     return json_parse(&arena, text, 0, strlen(text), &fault);
@@ -20,10 +20,10 @@ static const struct json *read(const char *text)
 static void values_are_read(void **state)
 {
     (void)state;
-    const struct json *v =
+    const struct json_value *v =
         read(" {\"a\": [1, -2.5e1, null, true, false, \"x\\n\\u00e9\\ud83d\\ude00\"], \"b\":{}}\n");
     assert_non_null(v);
-    const struct json *a = json_find(v, "a"), *one = a->first;
+    const struct json_value *a = json_find(v, "a"), *one = a->first;
     assert_true(v->kind == JSON_OBJECT && v->count == 2 && a->kind == JSON_ARRAY && a->count == 6);
     assert_true(one->kind == JSON_NUMBER && one->number == 1 && one->offset == 8);
     one = one->next;

@@ -19,7 +19,7 @@ void *slab_at(const struct slab *s, int copy)
 }
 
 /* Repeats the first `done` bytes up to `all`. Each copy doubles what there is. */
-static bool repeat(struct gpu *g, char *base, size_t done, size_t all)
+static bool repeat(struct timing_gpu *g, char *base, size_t done, size_t all)
 {
     for (; done > 0 && done < all; done *= 2)
         if (!graph_copy(&g->graphs, base + done, base, all - done < done ? all - done : done,
@@ -29,7 +29,7 @@ static bool repeat(struct gpu *g, char *base, size_t done, size_t all)
 }
 
 /* Fills one copy. */
-static bool fill_copy(struct gpu *g, char *base, const tw_array *period, size_t bytes)
+static bool fill_copy(struct timing_gpu *g, char *base, const tw_array *period, size_t bytes)
 {
     size_t first = tensor_bytes(period);
     return first == 0 ||
@@ -37,7 +37,8 @@ static bool fill_copy(struct gpu *g, char *base, const tw_array *period, size_t 
             repeat(g, base, first, bytes));
 }
 
-bool slab_open(struct slab *s, struct gpu *g, int copies, size_t bytes, const tw_array *period)
+bool slab_open(struct slab *s, struct timing_gpu *g, int copies, size_t bytes,
+               const tw_array *period)
 {
     s->stride = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     void *base = NULL;
@@ -51,7 +52,7 @@ bool slab_open(struct slab *s, struct gpu *g, int copies, size_t bytes, const tw
     return fill_copy(g, base, period, bytes) && repeat(g, base, s->stride, all);
 }
 
-void slab_close(struct slab *s, struct gpu *g)
+void slab_close(struct slab *s, struct timing_gpu *g)
 {
     if (s->base)
         tw_device_free(g->ctx, s->base);
@@ -60,14 +61,14 @@ void slab_close(struct slab *s, struct gpu *g)
 
 /* --- shared arrays --- */
 
-void array_pool_open(struct array_pool *x, const struct gpu *g, double bytes)
+void array_pool_open(struct array_pool *x, const struct timing_gpu *g, double bytes)
 {
     double copies = bytes > 0 ? ceil(CACHES * (double)g->l2_bytes / bytes) : 1;
     *x = (struct array_pool){0};
     x->copies = copies < 1 ? 1 : copies > COPIES_MOST ? COPIES_MOST : (int)copies;
 }
 
-void array_pool_close(struct array_pool *x, struct gpu *g)
+void array_pool_close(struct array_pool *x, struct timing_gpu *g)
 {
     for (int i = 0; i < x->count; i++) {
         slab_close(&x->list[i]->device, g);
@@ -88,7 +89,7 @@ static bool is_same(const struct shared_array *a, const struct shared_array *b)
 }
 
 /* Returns the pool's array like this one, which is made if there is none; NULL: no memory. */
-static struct shared_array *take_shared(struct array_pool *x, struct gpu *g,
+static struct shared_array *take_shared(struct array_pool *x, struct timing_gpu *g,
                                         const struct shared_array *like, const tw_array *shape)
 {
     for (int i = 0; i < x->count; i++)
@@ -111,7 +112,7 @@ static void say(struct bench_arrays *x, const tw_context *ctx, const char *other
     snprintf(x->why, sizeof x->why, "%s", m.text);
 }
 
-bool bench_arrays_find(struct bench_arrays *x, struct gpu *g, tw_launch *l, tw_kernel *k)
+bool bench_arrays_find(struct bench_arrays *x, struct timing_gpu *g, tw_launch *l, tw_kernel *k)
 {
     int count = tw_kernel_param_count(k);
     *x = (struct bench_arrays){.list = need_memory((size_t)count * sizeof *x->list)};
@@ -158,8 +159,9 @@ static struct fill_options fill_of(const struct bench_array *a, tw_launch *l, in
     return fill;
 }
 
-bool bench_arrays_make(struct bench_arrays *x, struct array_pool *pool, struct gpu *g, tw_launch *l,
-                       const struct product_of *product, double scale, const struct options *given)
+bool bench_arrays_make(struct bench_arrays *x, struct array_pool *pool, struct timing_gpu *g,
+                       tw_launch *l, const struct product_of *product, double scale,
+                       const struct options *given)
 {
     int64_t limit = INT64_MAX;
     for (int i = 0; i < x->count; i++)
@@ -198,7 +200,7 @@ tw_status bench_arrays_give(const struct bench_arrays *x, tw_launch *l, int copy
     return s;
 }
 
-tw_status bench_arrays_to_host(struct bench_arrays *x, struct gpu *g, tw_launch *l)
+tw_status bench_arrays_to_host(struct bench_arrays *x, struct timing_gpu *g, tw_launch *l)
 {
     tw_status s = tw_stream_wait(g->ctx, g->stream);
     for (int i = 0; i < x->count && s == TW_OK; i++) {
@@ -216,7 +218,7 @@ tw_status bench_arrays_to_host(struct bench_arrays *x, struct gpu *g, tw_launch 
     return s;
 }
 
-tw_status bench_arrays_start(struct bench_arrays *x, struct gpu *g)
+tw_status bench_arrays_start(struct bench_arrays *x, struct timing_gpu *g)
 {
     bool ok = true;
     for (int i = 0; i < x->count && ok; i++) {

@@ -14,8 +14,9 @@ struct slab {
 };
 /* Allocates `copies` times `bytes`. Fills each copy with `period` again and again, or with 0 if
  * `period` is NULL. Returns false if memory is exhausted. */
-bool slab_open(struct slab *s, struct gpu *g, int copies, size_t bytes, const tw_array *period);
-void slab_close(struct slab *s, struct gpu *g);
+bool slab_open(struct slab *s, struct timing_gpu *g, int copies, size_t bytes,
+               const tw_array *period);
+void slab_close(struct slab *s, struct timing_gpu *g);
 void *slab_at(const struct slab *s, int copy);
 
 /* Part that an array has in a product. Its seed, so that kernels get the same factors. */
@@ -36,8 +37,8 @@ struct array_pool {
 };
 /* Sets the number of copies: these, of `bytes` each, together fill the GPU's L2 cache three
  * times. */
-void array_pool_open(struct array_pool *x, const struct gpu *g, double bytes);
-void array_pool_close(struct array_pool *x, struct gpu *g);
+void array_pool_open(struct array_pool *x, const struct timing_gpu *g, double bytes);
+void array_pool_close(struct array_pool *x, struct timing_gpu *g);
 
 struct bench_array {
     tw_param param;
@@ -53,20 +54,21 @@ struct bench_arrays {
 
 /* Finds the arrays of a prepared launch and their shapes. Returns false if they cannot be known;
  * `why` is the message. The caller calls bench_arrays_close in either case. */
-bool bench_arrays_find(struct bench_arrays *x, struct gpu *g, tw_launch *l, tw_kernel *k);
+bool bench_arrays_find(struct bench_arrays *x, struct timing_gpu *g, tw_launch *l, tw_kernel *k);
 /* Makes the arrays on the GPU, or takes those that the pool has. Inputs are random, floats uniform
  * in ±scale/2. product: NULL, or the arrays' parts in a product. given: --fill. Returns false if
  * memory is exhausted; `why` is the message. */
-bool bench_arrays_make(struct bench_arrays *x, struct array_pool *pool, struct gpu *g, tw_launch *l,
-                       const struct product_of *product, double scale, const struct options *given);
+bool bench_arrays_make(struct bench_arrays *x, struct array_pool *pool, struct timing_gpu *g,
+                       tw_launch *l, const struct product_of *product, double scale,
+                       const struct options *given);
 void bench_arrays_close(struct bench_arrays *x);
 /* Gives the launch the arrays of a copy in GPU memory. */
 tw_status bench_arrays_give(const struct bench_arrays *x, tw_launch *l, int copy);
 /* Makes all arrays on the host as they were before the run, then fetches those that the run has
  * written, and gives them to the launch. */
-tw_status bench_arrays_to_host(struct bench_arrays *x, struct gpu *g, tw_launch *l);
+tw_status bench_arrays_to_host(struct bench_arrays *x, struct timing_gpu *g, tw_launch *l);
 /* Puts the arrays of the first copy that a kernel writes into the state before a run: outputs
  * have the contents of unwritten memory, others 0, unless --fill has other contents. */
-tw_status bench_arrays_start(struct bench_arrays *x, struct gpu *g);
+tw_status bench_arrays_start(struct bench_arrays *x, struct timing_gpu *g);
 
 #endif

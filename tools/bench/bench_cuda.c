@@ -26,7 +26,7 @@ struct cuda_bench {
 
 static int open_device(struct cuda_bench *b)
 {
-    struct gpu *g = &b->common.gpu;
+    struct timing_gpu *g = &b->common.gpu;
     g->ctx = b->set.programs[0].ctx;
     int ordinal = b->name[4] == ':' ? atoi(b->name + 5) : 0;
     b->device = tw_device_init();
@@ -131,7 +131,7 @@ static bool has_products(const struct bench_set *x)
 
 static void print_preamble(const struct cuda_bench *b)
 {
-    const struct gpu *g = &b->common.gpu;
+    const struct timing_gpu *g = &b->common.gpu;
     bool beside = b->common.has_cublas && has_products(&b->set);
     printf("cuda: %s\n", b->device.description);
     if (b->common.only_load) {
@@ -154,7 +154,7 @@ static void print_preamble(const struct cuda_bench *b)
 
 static void json_preamble(struct cuda_bench *b)
 {
-    const struct gpu *g = &b->common.gpu;
+    const struct timing_gpu *g = &b->common.gpu;
     struct json *j = &b->json;
     json_open(j, '{');
     json_put_text(j, "device", b->device.description);

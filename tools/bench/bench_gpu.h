@@ -15,7 +15,7 @@ enum { LIBRARIES = 2 }; /* cuBLAS, cuBLASLt: take turns with the kernel */
 
 struct gpu_bench {
     const struct options *rest; /* of bench_set */
-    struct gpu gpu;
+    struct timing_gpu gpu;
     struct cublas cublas;
     bool has_cublas;
     struct slab *workspace; /* of cuBLASLt */

@@ -39,7 +39,7 @@ static const struct value_samples *compared_rows(struct gpu_rounds *x)
 /* Fetches C, or the compared rows of it, into *to, which is allocated at the first use. */
 static bool fetch(struct gpu_rounds *x, const struct shared_array *c, void **to)
 {
-    struct gpu *g = &x->b->gpu;
+    struct timing_gpu *g = &x->b->gpu;
     const struct value_samples *only = compared_rows(x);
     const size_t row = (size_t)x->gemm.n * tw_dtype_size(x->gemm.c);
     const int64_t count = only ? only->row_count : 1;

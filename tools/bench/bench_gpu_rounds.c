@@ -231,7 +231,7 @@ static void close_job(struct gpu_job *j)
 
 void gpu_rounds_close(struct gpu_rounds *x)
 {
-    struct gpu *g = &x->b->gpu;
+    struct timing_gpu *g = &x->b->gpu;
     for (int i = 0; i < x->count; i++)
         close_job(x->jobs[i]);
     for (int i = 0; i < LIBRARIES; i++)
@@ -252,7 +252,7 @@ static void take_library(struct gpu_job *j, const struct gpu_rounds *x, int i)
 {
     const struct contender *c = &x->libraries[i];
     struct library_row *l = &j->row->libraries[i];
-    const struct gpu *g = &x->b->gpu;
+    const struct timing_gpu *g = &x->b->gpu;
     snprintf(l->name, sizeof l->name, "%s", c->name);
     snprintf(l->note, sizeof l->note, "%s", *c->why ? c->why : c->note);
     if (!*c->name || *c->why)

@@ -11,12 +11,12 @@ enum { LONGER = 4 }; /* a sample that needs this many graphs gets a graph with m
 static const double short_ms = 0.03; /* starting a run costs the host some microseconds */
 
 /* Milliseconds of a batch. */
-static double batch_ms(const struct gpu *g)
+static double batch_ms(const struct timing_gpu *g)
 {
     return 1e3 * g->round_seconds / ROUND_BATCHES;
 }
 
-int gpu_open(struct gpu *g, int ordinal)
+int gpu_open(struct timing_gpu *g, int ordinal)
 {
     tw_status s = tw_stream_new(g->ctx, &g->stream);
     for (int i = 0; i <= ROUND_BATCHES && s == TW_OK; i++)
@@ -31,7 +31,7 @@ int gpu_open(struct gpu *g, int ordinal)
     return g->has_graphs ? STATUS_OK : STATUS_FAILED;
 }
 
-void gpu_close(struct gpu *g)
+void gpu_close(struct timing_gpu *g)
 {
     for (int i = 0; i <= ROUND_BATCHES; i++)
         if (g->events[i])
@@ -48,7 +48,7 @@ void gpu_close(struct gpu *g)
 
 /* Removes a contender after a fault. A fault is noticed when the host waits for the GPU, and
  * belongs to the contender that ran. */
-static bool give_up(struct gpu *g, struct contender *c)
+static bool give_up(struct timing_gpu *g, struct contender *c)
 {
     tw_message m = {.size = sizeof m, .text = ""};
     tw_context_message(g->ctx, 0, &m);
@@ -56,7 +56,7 @@ static bool give_up(struct gpu *g, struct contender *c)
     return false;
 }
 
-static bool start_graphs(struct gpu *g, struct contender *c)
+static bool start_graphs(struct timing_gpu *g, struct contender *c)
 {
     for (int64_t i = 0; i < c->batch; i += c->graph_runs)
         if (g->graphs.launch(c->graph, g->stream) != 0)
@@ -76,7 +76,7 @@ static bool start_runs(struct contender *c, int64_t runs)
 
 /* Times `batches` batches of c->batch runs each, without a pause. ms[i] is the time of one run
  * of batch i. */
-static bool time_batches(struct gpu *g, struct contender *c, int batches, double *ms)
+static bool time_batches(struct timing_gpu *g, struct contender *c, int batches, double *ms)
 {
     if (tw_event_record(g->ctx, g->events[0], g->stream) != TW_OK)
         return give_up(g, c);
@@ -105,7 +105,7 @@ static int64_t runs_in(double ms, double of_one)
 
 /* --- graphs --- */
 
-void contender_close(struct gpu *g, struct contender *c)
+void contender_close(struct timing_gpu *g, struct contender *c)
 {
     if (c->graph)
         g->graphs.free_ready(c->graph);
@@ -114,7 +114,7 @@ void contender_close(struct gpu *g, struct contender *c)
 
 /* Records the contender's runs as a graph and rounds the batch up to a multiple of the graph's
  * runs. Returns false if the runs cannot be recorded. */
-static bool capture(struct gpu *g, struct contender *c)
+static bool capture(struct timing_gpu *g, struct contender *c)
 {
     contender_close(g, c);
     c->graph_runs = c->batch < GRAPH_MOST ? c->batch : GRAPH_MOST;
@@ -133,7 +133,7 @@ static bool capture(struct gpu *g, struct contender *c)
 
 /* --- timing --- */
 
-static double estimate_plain(struct gpu *g, struct contender *c)
+static double estimate_plain(struct timing_gpu *g, struct contender *c)
 {
     double ms[2] = {0};
     contender_close(g, c);
@@ -146,7 +146,7 @@ static double estimate_plain(struct gpu *g, struct contender *c)
     return ms[1];
 }
 
-double contender_estimate(struct gpu *g, struct contender *c)
+double contender_estimate(struct timing_gpu *g, struct contender *c)
 {
     double ms[2], plain = estimate_plain(g, c);
     if (plain < 0 || plain >= short_ms || !capture(g, c))
@@ -154,7 +154,7 @@ double contender_estimate(struct gpu *g, struct contender *c)
     return time_batches(g, c, 2, ms) ? ms[1] : -1;
 }
 
-int contender_sample(struct gpu *g, struct contender *c, double known, double ms, int count,
+int contender_sample(struct timing_gpu *g, struct contender *c, double known, double ms, int count,
                      double *out)
 {
     double one = known;
@@ -179,7 +179,7 @@ int contender_sample(struct gpu *g, struct contender *c, double known, double ms
 }
 
 /* Records all contenders as graphs. Returns whether all that take part are graphs now. */
-static bool capture_all(struct gpu *g, struct contender *const *list, int count)
+static bool capture_all(struct timing_gpu *g, struct contender *const *list, int count)
 {
     for (int i = 0; i < count; i++)
         if (!*list[i]->why && !capture(g, list[i]))
@@ -188,7 +188,7 @@ static bool capture_all(struct gpu *g, struct contender *const *list, int count)
 }
 
 /* Times one round. It lasts equally long for every contender, whatever one run takes. */
-static void time_round(struct gpu *g, struct contender *c, int round)
+static void time_round(struct timing_gpu *g, struct contender *c, int round)
 {
     double ms[ROUND_BATCHES];
     double each = c->ms[round] * (double)c->batch;
@@ -201,7 +201,7 @@ static void time_round(struct gpu *g, struct contender *c, int round)
     c->runs += batches * c->batch;
 }
 
-void contenders_time(struct gpu *g, struct contender *const *list, int count)
+void contenders_time(struct timing_gpu *g, struct contender *const *list, int count)
 {
     bool is_short = false;
     for (int i = 0; i < count; i++) {
@@ -221,12 +221,13 @@ void contenders_time(struct gpu *g, struct contender *const *list, int count)
                 time_round(g, list[i], r);
 }
 
-double contender_ms(const struct gpu *g, const struct contender *c)
+double contender_ms(const struct timing_gpu *g, const struct contender *c)
 {
     return median_of(c->ms, g->rounds);
 }
 
-double contender_ratio(const struct gpu *g, const struct contender *a, const struct contender *b)
+double contender_ratio(const struct timing_gpu *g, const struct contender *a,
+                       const struct contender *b)
 {
     double ratio[ROUNDS_MOST];
     for (int r = 0; r < g->rounds; r++)

@@ -14,7 +14,7 @@
 enum { ROUNDS_MOST = 64, ROUND_BATCHES = 20 };
 
 /* GPU that runs the contenders: a context for memory, and a stream. */
-struct gpu {
+struct timing_gpu {
     tw_context *ctx;
     void *stream;
     void *events[ROUND_BATCHES + 1];
@@ -26,8 +26,8 @@ struct gpu {
 };
 /* Opens a GPU. Returns STATUS_OK, or another status after printing a message. The caller calls
  * gpu_close in either case. */
-int gpu_open(struct gpu *g, int ordinal);
-void gpu_close(struct gpu *g);
+int gpu_open(struct timing_gpu *g, int ordinal);
+void gpu_close(struct timing_gpu *g);
 
 struct contender {
     char name[48];
@@ -50,21 +50,23 @@ struct contender {
 /* Returns the time of one run in milliseconds, estimated from a short batch after a warm-up
  * batch; short runs are recorded as a graph. Returns a negative number and sets c->why on
  * failure. */
-double contender_estimate(struct gpu *g, struct contender *c);
+double contender_estimate(struct timing_gpu *g, struct contender *c);
 /* Takes `count` samples, at most ROUND_BATCHES, of at least `ms` milliseconds each, one after the
  * other; out[i] is the time of one run in sample i. known: the time of one run; 0: it is found from a
  * first run, which is the only sample if it takes that long. Short runs are recorded as a graph,
  * which the contender keeps. Returns the number of samples; 0 on failure, and sets c->why. */
-int contender_sample(struct gpu *g, struct contender *c, double known, double ms, int count,
+int contender_sample(struct timing_gpu *g, struct contender *c, double known, double ms, int count,
                      double *out);
 /* Times all rounds. A contender that fails gets `why` and takes no further part. If one of them
  * is so short that the host may not keep up, all are started as graphs; if one of them cannot be
  * recorded, none is. The caller calls contender_close for each contender that was estimated or
  * timed. */
-void contenders_time(struct gpu *g, struct contender *const *list, int count);
-void contender_close(struct gpu *g, struct contender *c);
-double contender_ms(const struct gpu *g, const struct contender *c); /* the median of the rounds */
+void contenders_time(struct timing_gpu *g, struct contender *const *list, int count);
+void contender_close(struct timing_gpu *g, struct contender *c);
+double contender_ms(const struct timing_gpu *g,
+                    const struct contender *c); /* the median of the rounds */
 /* Returns the median, over the rounds, of b's time divided by a's: the relative speed of a. */
-double contender_ratio(const struct gpu *g, const struct contender *a, const struct contender *b);
+double contender_ratio(const struct timing_gpu *g, const struct contender *a,
+                       const struct contender *b);
 
 #endif

@@ -13,8 +13,8 @@ enum { MOST_RUNS = 1000 };
 
 struct timer {
     struct tuning *tuning;
-    int problem;    /* the pool has its contents; -1: none */
-    struct gpu gpu; /* not open: its stream is NULL */
+    int problem;           /* the pool has its contents; -1: none */
+    struct timing_gpu gpu; /* not open: its stream is NULL */
     struct entries entries;
     struct ready *ready; /* by candidate: for the problem */
     struct bound *bound; /* by member: for the problem */
@@ -39,7 +39,7 @@ struct timer *timer_new(struct tuning *t)
 {
     struct timer *x = need_memory(sizeof *x);
     *x = (struct timer){.tuning = t, .problem = -1};
-    x->gpu = (struct gpu){.ctx = t->ctx, .l2_bytes = t->l2_bytes};
+    x->gpu = (struct timing_gpu){.ctx = t->ctx, .l2_bytes = t->l2_bytes};
     x->ready = need_memory((size_t)(t->candidate_count + 1) * sizeof *x->ready);
     x->bound = need_memory((size_t)(t->member_count + 1) * sizeof *x->bound);
     return x;
