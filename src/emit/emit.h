@@ -22,7 +22,7 @@
  *   emit_array.c    kernels without roles: arrays that each thread has for itself, atomics
  *   emit_ticket.c   kernels without roles: numbers of blocks that wait for others
  *   emit_copy.c     elements that threads divide, copies by all threads
- *   emit_claim.c    kernels without roles: claims that the simulator checks
+ *   emit_claim.c    claims that the simulator checks
  *   emit_print.c    kernels without roles: print()
  *   emit_note.c     notes for `show`, traces and explanations
  *   emit_fragment*.c  register tiles in the layouts of plan/plan_layouts.h

@@ -529,7 +529,7 @@ void emit_use_fragments(struct emit *m, struct scalar thread);
 /* Emits a print(). */
 void emit_print(struct emit *m, const struct stmt *s);
 
-/* --- emit_claim.c: of kernels without roles --- */
+/* --- emit_claim.c --- */
 
 /* Emits the check of a claim. */
 void emit_claim(struct emit *m, const struct stmt *s);

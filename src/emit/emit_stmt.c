@@ -116,10 +116,6 @@ static bool effect_without_roles(struct emit *m, const struct stmt *s)
         m->place.touched = true; /* the copies were under way until now */
         return true;
     case OP_PRINT: emit_print(m, s); return true;
-    case OP_ASSUME:
-        if (s->claim)
-            emit_claim(m, s);
-        return true;
     default: return false;
     }
 }
@@ -131,6 +127,10 @@ static void effect(struct emit *m, const struct stmt *s)
         return;
     switch (s->value->op) {
     case OP_SYNC: emit_sync(m); break;
+    case OP_ASSUME:
+        if (s->claim)
+            emit_claim(m, s);
+        break;
     case OP_CLUSTER_SYNC:
         thread_add_counted(&m->b, THREAD_CLUSTER_SYNC, DT_NONE, DT_NONE, 0, NULL, 0);
         m->place.touched = false;
@@ -141,7 +141,6 @@ static void effect(struct emit *m, const struct stmt *s)
         break;
     case OP_LOCK:
     case OP_UNLOCK: emit_lock(m, s->value); break;
-    case OP_ASSUME:
     case OP_FREE:
     case OP_ASYNC_COMMIT: /* copies of threads are done at once */
     case OP_ASYNC_WAIT: break;
