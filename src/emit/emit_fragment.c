@@ -43,6 +43,11 @@ static struct fragment operate_on_groups(struct emit *m, const struct expr *e,
             one[i] = group_of(m, &args[i], g, each);
         out.groups[g] = emit_of_elements(m, e, one).o;
     }
+    for (int32_t g = 0; g < out.count / each && !m->failed; g++) {
+        const struct thread_operand *o = &out.groups[g]; /* it may have folded to one element */
+        if (o->kind != THREAD_VALUE || o->value->type.count == 1)
+            out.groups[g] = emit_splat(m, out.dtype, *o, each);
+    }
     return out;
 }
 
