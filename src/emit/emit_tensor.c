@@ -199,23 +199,29 @@ static bool touches_in(const struct stmt *s)
     return found;
 }
 
+static bool touched_in(const struct stmt *s);
+
 /* Returns whether threads have used shared memory since their last barrier, after these statements. touched: the same before
  * them. A barrier within a branch or a loop does not count. */
 static bool touched_after(const struct stmt *first, bool touched)
 {
     for (const struct stmt *s = first; s; s = s->next) {
-        touched |= touches_in(s);
-        touched = touched_after(s->body, touched) || touched;
-        touched = touched_after(s->otherwise, touched) || touched;
+        touched |= touched_in(s);
         if (s->kind == STMT_EFFECT && s->value->op == OP_SYNC)
             touched = false;
     }
     return touched;
 }
 
+static bool touched_in(const struct stmt *s)
+{
+    return touches_in(s) || touched_after(s->init, false) || touched_after(s->body, false) ||
+           touched_after(s->otherwise, false) || touched_after(s->step, false);
+}
+
 void emit_note_iterations(struct emit *m, const struct stmt *loop)
 {
-    m->place.touched |= touched_after(loop->body, m->place.touched);
+    m->place.touched |= touched_in(loop);
 }
 
 /* Makes all threads for which an arrival counts finish with shared memory first. In a role of whole warpgroups, each warp
