@@ -40,9 +40,12 @@ struct literal op_neutral(enum op op, enum dtype t)
     case OP_AND: v.i = is_signed ? -1 : (int64_t)ones; break;
     default: break;
     }
-    if (is_float)
+    if (is_float) {
         v.i = 0;
-    else
+        dtype_store_f64(t, &ones, v.f); /* the greatest number, if casts give no infinity */
+        v.f = dtype_load_f64(t, &ones);
+    } else {
         v.f = 0;
+    }
     return v;
 }
