@@ -75,12 +75,17 @@ static void check_shape(tw_launch *l, int p, const struct sym *view)
 
 static void check_length(tw_launch *l, int p, const struct sym *view)
 {
-    int64_t reach = launch_view_reach(l, view);
-    if (reach <= launch_array_length(&l->arrays[p]))
-        return;
-    diag_error(&l->ctx->diag, LOC_NONE, "`%s` has %lld elements, but view `%s` reaches over %lld",
-               l->kernel->info->params[p].name, (long long)launch_array_length(&l->arrays[p]),
-               view->name, (long long)reach);
+    struct diag *d = &l->ctx->diag;
+    const char *name = l->kernel->info->params[p].name;
+    const int64_t reach = launch_view_reach(l, view), length = launch_array_length(&l->arrays[p]);
+    if (reach == INT64_MIN)
+        diag_error(d, view->loc, "view `%s` is larger than memory", view->name);
+    else if (reach < 0)
+        diag_error(d, view->loc, "view `%s` begins %lld elements before `%s`", view->name,
+                   -(long long)reach, name);
+    else if (reach > length)
+        diag_error(d, LOC_NONE, "`%s` has %lld elements, but view `%s` reaches over %lld", name,
+                   (long long)length, view->name, (long long)reach);
 }
 
 /* Reports only the first wrong extent, because other views often have the same axis. */

@@ -33,21 +33,21 @@ bool launch_view(const tw_launch *l, const struct sym *view, struct view_sizes *
 int64_t launch_view_reach(const tw_launch *l, const struct sym *view)
 {
     struct view_sizes sizes;
-    int64_t reach = 1, row_major = 1;
+    int64_t row_major = 1, end, step;
     if (!launch_view(l, view, &sizes))
-        return -1;
+        return INT64_MIN;
+    int64_t first = sizes.offset;
+    bool fits = !__builtin_add_overflow(first, 1, &end), empty = false;
     for (int i = view->type.rank - 1; i >= 0; i--) {
-        int64_t extent = sizes.extent[i], step;
-        int64_t stride = view->strides[i] ? sizes.stride[i] : row_major;
-        if (extent <= 0)
-            return 0;
-        if (stride < 0 || __builtin_mul_overflow(extent - 1, stride, &step) ||
-            __builtin_add_overflow(reach, step, &reach) ||
-            __builtin_mul_overflow(row_major, extent, &row_major))
-            return -1;
+        const int64_t stride = view->strides[i] ? sizes.stride[i] : row_major;
+        int64_t *limit = stride < 0 ? &first : &end;
+        empty |= sizes.extent[i] <= 0;
+        fits &=
+            !__builtin_mul_overflow(sizes.extent[i] - 1, stride, &step) &&
+            !__builtin_add_overflow(*limit, step, limit) &&
+            (view->strides[i] || !__builtin_mul_overflow(row_major, sizes.extent[i], &row_major));
     }
-    bool beyond = sizes.offset < 0 || __builtin_add_overflow(reach, sizes.offset, &reach);
-    return beyond ? -1 : reach;
+    return empty ? 0 : !fits ? INT64_MIN : first < 0 ? first : end;
 }
 
 int64_t launch_array_bytes(const tw_launch *l, int param)
@@ -57,9 +57,8 @@ int64_t launch_array_bytes(const tw_launch *l, int param)
     for (size_t i = 0; i < views->all.count; i++) {
         const struct sym *s = views->all.data[i];
         int64_t reach = launch_view_reach(l, s);
-        if (reach < 0)
+        if (reach < 0 || __builtin_mul_overflow(reach, (int64_t)dtype_size(s->type.dtype), &reach))
             return -1;
-        reach *= (int64_t)dtype_size(s->type.dtype);
         most = reach > most ? reach : most;
     }
     return most;
@@ -67,10 +66,10 @@ int64_t launch_array_bytes(const tw_launch *l, int param)
 
 int64_t launch_array_length(const tw_array *x)
 {
-    int64_t n = 1;
+    uint64_t n = 1;
     for (int i = 0; i < x->rank; i++)
-        n *= x->shape[i];
-    return n;
+        n *= (uint64_t)x->shape[i];
+    return (int64_t)n;
 }
 
 bool launch_is_number(struct diag *d, const char *name, bool is_float, tw_value v)

@@ -466,8 +466,9 @@ bool launch_view(const tw_launch *l, const struct sym *view, struct view_sizes *
 /* Returns the bytes from an array's first element to the end of the last one that a view
  * reaches; -1: not known. */
 int64_t launch_array_bytes(const tw_launch *l, int param);
-/* Returns the number of elements from the array's first to the end of the view's last; -1: not
- * known here. */
+/* Returns the number of elements from the array's first to the end of the view's last; 0: the view
+ * has none; -n: it begins n elements before the array; INT64_MIN: it is larger than memory, or
+ * cannot be computed. */
 int64_t launch_view_reach(const tw_launch *l, const struct sym *view);
 /* Returns the first view of a pointer parameter, a plain one if it has one; NULL: none. */
 const struct sym *launch_view_of(const tw_launch *l, int param);

@@ -223,7 +223,7 @@ static void test_strided_view(void **state)
 {
     struct fixture *f = *state;
     static const char text[] =
-        "kernel k(i32 m, i32 n, i32 ld, const f32 *x, f32 *c) grid(1) warps(1)\n"
+        "kernel k(i32 m, i32 n, i64 ld, const f32 *x, f32 *c) grid(1) warps(1)\n"
         "{\n"
         "    global f32 X[m][n] = x strides(ld, 1), C[m][n] = c;\n"
         "    C[0 +: 4][0 +: 4] = X[0 +: 4][0 +: 4];\n"
@@ -240,6 +240,14 @@ static void test_strided_view(void **state)
     succeed(f, tw_launch_verify(f->launch, NULL));
     succeed(f, tw_launch_set(f->launch, "ld", integer(8)));
     refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`x` has 9 elements");
+    in = array(x, TW_F32, 3, (int64_t)1 << 62, 4); /* and none */
+    succeed(f, tw_launch_array(f->launch, "x", &in));
+    refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT, "`x` has 0 elements");
+    succeed(f, tw_launch_set(f->launch, "ld", integer(-3)));
+    refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT,
+            "view `X` begins 3 elements before `x`");
+    succeed(f, tw_launch_set(f->launch, "ld", integer(INT64_MAX)));
+    refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT, "view `X` is larger than memory");
 }
 
 /* --- faults --- */
