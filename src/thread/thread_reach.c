@@ -22,7 +22,7 @@ struct induction {
 struct pointer {
     struct thread_value *value;
     struct thread_operand step;
-    bool narrow;
+    const struct sum *next; /* the sum in the next iteration */
 };
 
 /* A region under way. */
@@ -49,9 +49,17 @@ struct value_info {
     bool words;            /* of that sum */
 };
 
+/* A pointer that a loop carries. */
+struct carried {
+    const struct thread_operation *loop;
+    const struct sum *sum;
+    struct thread_value *value;
+};
+
 struct reaching {
     struct thread_builder build;
     VEC(struct value_info) info; /* by number of a value */
+    VEC(struct carried) carried;
 };
 
 /* --- what is known of values --- */
@@ -375,14 +383,94 @@ static struct thread_operand carry(struct reaching *g, struct frame *loop, const
                                    const struct sum *first, const struct sum *step)
 {
     struct thread_operand from = place(g, loop->outer, first), by = place(g, loop->outer, step);
+    struct sum next = *s;
+    thread_sum_add_scaled(&next, step, 1);
     struct pointer p = {
         thread_new_value(&g->build, (struct thread_type){.dtype = type_of(s->narrow), .count = 1}),
-        by, s->narrow};
+        by, arena_copy(g->build.arena, &next, sizeof next)};
     note(g, p.value, NULL, loop->depth, loop->level);
     vec_push(g->build.arena, &loop->loop->regions.data[0]->arguments, p.value);
     vec_push(g->build.arena, &loop->loop->operands, from);
     vec_push(g->build.arena, &loop->pointers, p);
-    return remember(g, loop, s, thread_use(p.value));
+    const struct thread_operand value = remember(g, loop, s, thread_use(p.value));
+    vec_push(g->build.arena, &g->carried,
+             ((struct carried){loop->loop, loop->known.data[loop->known.count - 1].sum, p.value}));
+    return value;
+}
+
+/* Returns the only exit of a loop, if its region has it; NULL: there are others. */
+static struct thread_operation *only_exit(const struct thread_operation *loop)
+{
+    const struct thread_region *r = loop->regions.data[0];
+    struct thread_operation *exit = NULL;
+    for (size_t i = 0; i < r->operations.count; i++) {
+        struct thread_operation *op = r->operations.data[i];
+        if (op->regions.count > 0 || op->op == THREAD_BREAK || (op->op == THREAD_BREAK_IF && exit))
+            return NULL;
+        if (op->op == THREAD_BREAK_IF)
+            exit = op;
+    }
+    return exit;
+}
+
+/* Finds the sum in the loop that ended before, with the arguments that are results of the loop in their place. Returns that
+ * loop; NULL: there is none. */
+static struct thread_operation *before_end(const struct reaching *g, const struct sum *s,
+                                           struct sum *inside)
+{
+    struct thread_operation *loop = NULL;
+    thread_sum_clear(inside, s->narrow);
+    for (int i = 0; i < s->count; i++) {
+        const struct term *t = &s->term[i];
+        struct term rest = {.factor = t->factor};
+        struct sum part, leaf;
+        const struct thread_value *argument = NULL;
+        for (uint32_t j = 0; j < t->count; j++) {
+            const struct value_info *info = &g->info.data[t->leaf[j]];
+            if (!info->definition || info->definition->op != THREAD_LOOP) {
+                rest.leaf[rest.count++] = t->leaf[j];
+                continue;
+            }
+            const struct thread_operation *exit = only_exit(info->definition);
+            if (argument || !exit || (loop && loop != info->definition))
+                return NULL;
+            loop = (struct thread_operation *)info->definition;
+            for (size_t k = 0; k < loop->results.count; k++)
+                if (loop->results.data[k] == info->value)
+                    argument = exit->operands.data[k + 1].value;
+            if (!argument)
+                return NULL;
+        }
+        thread_sum_clear(&part, s->narrow);
+        thread_sum_add_term(&part, &rest, 1);
+        thread_sum_clear(&leaf, s->narrow);
+        if (argument)
+            thread_sum_add_leaf(&leaf, argument, 1);
+        else
+            thread_sum_add_constant(&leaf, 1);
+        thread_sum_add_product(inside, &part, &leaf);
+    }
+    return inside->failed ? NULL : loop;
+}
+
+/* Takes over a pointer from a loop that ended before, as the rest of an unrolled loop does: it becomes a result of that loop.
+ * Returns its value; 0: there is none. */
+static struct thread_operand take_over(struct reaching *g, struct frame *f, const struct sum *s)
+{
+    struct sum inside;
+    struct thread_operation *loop = before_end(g, s, &inside);
+    for (size_t i = 0; loop && i < g->carried.count; i++) {
+        const struct carried *c = &g->carried.data[i];
+        if (c->loop != loop || !thread_sum_same(c->sum, &inside))
+            continue;
+        const struct value_info *end = &g->info.data[loop->results.data[0]->number];
+        struct thread_value *v = thread_new_value(&g->build, c->value->type);
+        note(g, v, loop, end->depth, end->level);
+        vec_push(g->build.arena, &loop->results, v);
+        vec_push(g->build.arena, &only_exit(loop)->operands, thread_use(c->value));
+        return remember(g, f, s, thread_use(v));
+    }
+    return thread_integer(0);
 }
 
 /* Returns an address known in the loop that is a value of before the loop away; NULL: there is none. */
@@ -484,6 +572,9 @@ static struct thread_operand place(struct reaching *g, struct frame *f, const st
         return k->value;
     if (loop && !varies(g, loop, s))
         return place(g, loop->outer, s);
+    const struct thread_operand taken = take_over(g, f, s);
+    if (taken.value)
+        return taken;
     if (loop && (k = near(g, f, loop, s, &away))) {
         struct thread_operand from = k->value, more = place(g, loop->outer, &away);
         return remember(
@@ -672,6 +763,20 @@ static void find_inductions(struct reaching *g, struct frame *f)
     }
 }
 
+/* Returns the value of a pointer in the next iteration. An address of this iteration that is a known value away from it is the
+ * pointer's last use, so one register serves for both. */
+static struct thread_operand step_pointer(struct reaching *g, struct frame *f,
+                                          const struct pointer *p)
+{
+    struct sum away;
+    const struct known *last = near(g, f, f, p->next, &away);
+    const struct known *by = last && g->info.data[last->value.value->number].definition
+                                 ? find_known(f->outer, &away)
+                                 : NULL;
+    return add_operation(g, f, THREAD_ADD, type_of(p->next->narrow), DT_NONE,
+                         by ? last->value : thread_use(p->value), by ? by->value : p->step, 2);
+}
+
 /* Steps the pointers before a test at the end of an iteration, so that the iteration ends with the test. */
 static void step_pointers(struct reaching *g, struct frame *f, struct thread_operation *last)
 {
@@ -679,12 +784,8 @@ static void step_pointers(struct reaching *g, struct frame *f, struct thread_ope
         f->to.operations.count ? f->to.operations.data[f->to.operations.count - 1] : NULL;
     if (test && test->op == THREAD_BREAK_IF)
         f->to.operations.count--;
-    for (size_t i = 0; i < f->pointers.count; i++) {
-        const struct pointer *p = &f->pointers.data[i];
-        struct thread_operand next = add_operation(g, f, THREAD_ADD, type_of(p->narrow), DT_NONE,
-                                                   thread_use(p->value), p->step, 2);
-        vec_push(g->build.arena, &last->operands, next);
-    }
+    for (size_t i = 0; i < f->pointers.count; i++)
+        vec_push(g->build.arena, &last->operands, step_pointer(g, f, &f->pointers.data[i]));
     if (test && test->op == THREAD_BREAK_IF)
         vec_push(g->build.arena, &f->to.operations, test);
 }
