@@ -574,6 +574,8 @@ static void emit_loop_once(struct emit *m, struct flow_loop *loop)
     loop->operation = thread_add_control(&m->b, THREAD_LOOP);
     emit_note_iterations(m, s);
     begin_loop(m, loop);
+    loop->stretches = m->room.stretches.count;
+    loop->barriers = m->room.barriers;
     m->loop = loop;
     m->ended = false;
     emit_bodies(m, loop);

@@ -64,6 +64,8 @@ struct flow_loop {
     bool first;            /* the first iteration is certain */
     bool in_body;          /* the present statement is in its body, and not in its step */
     enum loop_start start; /* the first thing in each iteration: a use of scratch or a barrier */
+    size_t stretches;      /* of scratch that were taken before the loop */
+    int64_t barriers;      /* that had been then */
     int copies;            /* of the body in an iteration, under one test */
     int bodies;            /* of the body in an iteration */
     struct scalar limit;   /* several copies run while the counter is less than this */

@@ -170,10 +170,20 @@ void emit_settle(struct emit *m)
         emit_sync(m);
 }
 
+/* Returns whether the next iteration may use memory that threads are reading before its first barrier. */
+static bool is_used_at_once(const struct emit *m)
+{
+    const struct flow_loop *loop = m->loop;
+    if (!loop || (loop->start == LOOP_BARRIER && !loop->outer))
+        return false;
+    return loop->outer || loop->start == LOOP_NOTHING || loop->barriers == m->room.barriers ||
+           plan_room_meets(&m->room, loop->stretches, loop->barriers);
+}
+
 void emit_settle_later(struct emit *m)
 {
-    if (m->loop && (m->loop->outer || m->loop->start != LOOP_BARRIER)) {
-        emit_settle(m); /* the next iteration may use the memory at once */
+    if (is_used_at_once(m)) {
+        emit_settle(m);
         return;
     }
     m->place.touched |= plan_room_is_read(&m->room);

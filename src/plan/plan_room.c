@@ -229,6 +229,19 @@ void plan_room_bury(struct room *r)
     }
 }
 
+bool plan_room_meets(const struct room *r, size_t first, int64_t barriers)
+{
+    for (size_t i = first; i < r->stretches.count; i++) {
+        const struct room_stretch *s = &r->stretches.data[i];
+        for (size_t j = 0; s->taken == barriers && j < r->stretches.count; j++) {
+            const struct room_stretch *read = &r->stretches.data[j];
+            if (read->done == r->barriers && overlap(s->from, s->to, read->from, read->to))
+                return true;
+        }
+    }
+    return false;
+}
+
 bool plan_room_is_read(const struct room *r)
 {
     bool found = false;
