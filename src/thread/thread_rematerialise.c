@@ -6,8 +6,10 @@
  *     %row = div %lane, 4                        %again = rem %thread, 32
  *                                                %row = div %again, 4
  *
- * A loop counts if no loop in it does, and if it has many values in groups or passes many. A new part of the function begins at
+ * A loop counts if no loop in it does, and if it has many values in groups or passes many. One around others that passes many
+ * counts in their place if a thread may have all registers, because what is computed again in it is computed in each iteration. A new part of the function begins at
  * its end, and at the beginning of a loop around it, whose next iteration comes after it. */
+#include "target/targets.h"
 #include "thread/thread_build.h"
 
 enum { LEAST_VALUES = 200, WEIGHT_PASSED = 8, MOST_OPERATIONS = 32 };
@@ -36,6 +38,7 @@ struct remaking {
     VEC(enum loops) branches;
     VEC(struct change) changes;
     size_t next_branch;
+    bool may_keep;     /* one block takes all registers if its threads take all that they can */
     uint32_t part, at; /* operations so far */
     int left;          /* operations for the value that is computed again */
 };
@@ -69,13 +72,21 @@ static void keep_used(struct remaking *g, const struct thread_region *r)
     }
 }
 
+/* Returns the weight of what the loop passes. */
+static size_t weight_passed(const struct thread_region *r)
+{
+    size_t weight = 0;
+    for (size_t i = 0; i < r->arguments.count; i++)
+        weight += (size_t)WEIGHT_PASSED * r->arguments.data[i]->type.count;
+    return weight;
+}
+
 /* Adds the number of the region's values in groups to *values, and more for its arguments, which live longest. Returns whether
  * it has a loop that counts. */
 static bool note_region(struct remaking *g, const struct thread_region *r, size_t *values)
 {
     bool any = false;
-    for (size_t i = 0; i < r->arguments.count; i++)
-        *values += (size_t)WEIGHT_PASSED * r->arguments.data[i]->type.count;
+    *values += weight_passed(r);
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
         const size_t at = g->branches.count;
@@ -96,6 +107,12 @@ static bool note_region(struct remaking *g, const struct thread_region *r, size_
         vec_push(g->build.arena, &g->branches, LOOPS_NONE);
         for (size_t j = 0; j < op->regions.count; j++)
             loops |= note_region(g, op->regions.data[j], &inside);
+        if (loops && g->may_keep && op->op == THREAD_LOOP &&
+            weight_passed(op->regions.data[0]) >= LEAST_VALUES) {
+            for (size_t j = at; j < g->branches.count; j++)
+                g->branches.data[j] = LOOPS_NONE;
+            loops = false;
+        }
         if (loops) {
             g->branches.data[at] = LOOPS_INSIDE;
         } else if (op->op == THREAD_LOOP && inside >= LEAST_VALUES) {
@@ -198,6 +215,7 @@ void thread_rematerialise(struct arena *a, struct thread_function *f)
     struct remaking g = {.build = {.arena = a, .function = f}, .count = f->values};
     size_t values = 0;
     g.info = arena_array(a, struct value_info, g.count + 1);
+    g.may_keep = f->threads * (GPU_THREAD_REGISTERS + 1) >= GPU_REGISTERS;
     if (!note_region(&g, f->body, &values))
         return;
     g.at = 0;
