@@ -464,8 +464,10 @@ static int64_t blocks_with(const struct layouts *l, int64_t registers)
 /* ptxas (13.0) wants more blocks on a multiprocessor than is good for some kernels. For sm_100 and up it spills a little for one
  * more, and for all targets if a thread needs more than 128 registers and one more block would leave it less than nine tenths of
  * them. A product by multiply-adds then has too few registers to read the factors ahead (12 warps with 168 registers are faster
- * than 16 with 128: docs/performance.md). Such a kernel, if it has registers to spare, says how many blocks are meant. Elsewhere,
- * and for larger kernels, ptxas's own choice is the better one. A program that says resident(n) is not second-guessed. */
+ * than 16 with 128: docs/performance.md). Such a kernel, if it has registers to spare, says how many blocks are meant. So does one
+ * of which a multiprocessor holds one block: ptxas then uses the registers that are left to read factors ahead; it says two if they
+ * fit with a tenth fewer registers. Elsewhere, and for larger kernels, ptxas's own choice is the better one. A program that says
+ * resident(n) is not second-guessed. */
 void plan_ask_for_registers(struct layouts *l)
 {
     enum { SMALL = 128, LARGE = 180, MOST_REGISTERS = 255 };
@@ -474,6 +476,8 @@ void plan_ask_for_registers(struct layouts *l)
     const bool chooses = blocks < 0 && !kernel_thread_level(l->kernel);
     if (chooses && registers >= MOST_REGISTERS) {
         blocks = 1; /* else ptxas 13.0 may give up, use 32 registers, and spill the rest */
+    } else if (chooses && registers > SMALL && blocks_with(l, registers) == 1) {
+        blocks = blocks_with(l, fewer);
     } else if (chooses && registers > 0 && registers <= LARGE &&
                (target_has(l->target, TARGET_ASKS_FOR_REGISTERS) || plan_multiplies_elements(l) ||
                 (registers > SMALL && blocks_with(l, registers) == blocks_with(l, fewer)))) {

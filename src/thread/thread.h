@@ -307,6 +307,8 @@ void thread_combine(struct arena *a, struct thread_function *f);
 void thread_rematerialise(struct arena *a, struct thread_function *f);
 /* Computes what only a loop needs after the test with which its first iteration begins. thread_enter.c */
 void thread_enter(struct arena *a, struct thread_function *f);
+/* Skips choices that all take their first operand by one branch. thread_skip.c */
+void thread_skip(struct arena *a, struct thread_function *f);
 /* Drops operations without effects whose results nothing needs, and what is passed to arguments of loops, and to results
  * of loops and branches, that nothing needs. thread_live.c */
 void thread_drop_unused(struct arena *a, struct thread_function *f);

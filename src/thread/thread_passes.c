@@ -17,6 +17,7 @@ void thread_optimise(struct arena *a, struct thread_function *f)
     thread_reach(a, f);
     thread_hoist(a, f);
     thread_number(a, f);
+    thread_skip(a, f);
     thread_drop_unused(a, f);
     thread_reuse(a, f);
     thread_fuse(a, f);

@@ -49,6 +49,7 @@ static const struct {
     {"--pass=fuse", thread_fuse},
     {"--pass=lift", thread_lift},
     {"--pass=reuse", thread_reuse},
+    {"--pass=skip", thread_skip},
     {"--pass=decide", thread_decide},
     {"--pass=pack", thread_pack},
     {"--pass=rematerialise", thread_rematerialise},
