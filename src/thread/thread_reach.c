@@ -7,7 +7,7 @@
  * Elements of shared memory have numbers of 32 bits, which wrap; those of global memory 64 bits. Below the operation
  * `index`, which says that nothing wrapped, 32-bit operations count as if they had 64 bits. */
 #include "thread/thread_build.h"
-#include "thread/thread_sum.h"
+#include "thread/thread_value_sum.h"
 
 struct known {
     const struct sum *sum;
@@ -41,14 +41,6 @@ struct frame {
     VEC(struct pointer) pointers; /* carried through the loop */
 };
 
-struct value_info {
-    const struct thread_operation *definition;
-    struct thread_value *value;
-    uint32_t depth, level;
-    const struct sum *sum; /* the latest that was asked for; NULL: none */
-    bool words;            /* of that sum */
-};
-
 /* A pointer that a loop carries. */
 struct carried {
     const struct thread_operation *loop;
@@ -58,181 +50,9 @@ struct carried {
 
 struct reaching {
     struct thread_builder build;
-    VEC(struct value_info) info; /* by number of a value */
+    struct value_sums sums;
     VEC(struct carried) carried;
 };
-
-/* --- what is known of values --- */
-
-static void note(struct reaching *g, struct thread_value *v, const struct thread_operation *op,
-                 uint32_t depth, uint32_t level)
-{
-    while (g->info.count <= v->number)
-        vec_push(g->build.arena, &g->info, ((struct value_info){.definition = NULL}));
-    g->info.data[v->number] = (struct value_info){op, v, depth, level, NULL, false};
-}
-
-static void note_region(struct reaching *g, const struct thread_region *r, uint32_t depth,
-                        uint32_t level)
-{
-    for (size_t i = 0; i < r->arguments.count; i++)
-        note(g, r->arguments.data[i], NULL, depth, level);
-    for (size_t i = 0; i < r->operations.count; i++) {
-        const struct thread_operation *op = r->operations.data[i];
-        for (size_t j = 0; j < op->results.count; j++)
-            note(g, op->results.data[j], op, depth, level);
-        for (size_t j = 0; j < op->regions.count; j++)
-            note_region(g, op->regions.data[j], depth + (op->op == THREAD_LOOP), level + 1);
-    }
-}
-
-/* --- from values to sums --- */
-
-static bool is_word(enum dtype t)
-{
-    return t == DT_I32 || t == DT_U32;
-}
-
-static bool is_long(enum dtype t)
-{
-    return t == DT_I64 || t == DT_U64;
-}
-
-static uint32_t depth_of(const struct reaching *g, const struct term *t)
-{
-    uint32_t depth = 0;
-    for (uint32_t i = 0; i < t->count; i++)
-        if (g->info.data[t->leaf[i]].depth > depth)
-            depth = g->info.data[t->leaf[i]].depth;
-    return depth;
-}
-
-/* Returns the number of regions around the innermost leaf. */
-static uint32_t level_of(const struct reaching *g, const struct term *t)
-{
-    uint32_t level = 0;
-    for (uint32_t i = 0; i < t->count; i++)
-        if (g->info.data[t->leaf[i]].level > level)
-            level = g->info.data[t->leaf[i]].level;
-    return level;
-}
-
-static struct sum *new_sum(struct reaching *g, bool narrow)
-{
-    struct sum *s = arena_room(g->build.arena, sizeof *s);
-    thread_sum_clear(s, narrow);
-    return s;
-}
-
-static struct sum *leaf_sum(struct reaching *g, const struct thread_value *v, bool narrow)
-{
-    struct sum *s = new_sum(g, narrow);
-    thread_sum_add_leaf(s, v, 1);
-    return s;
-}
-
-static const struct sum *sum_of(struct reaching *g, const struct thread_operand *o, bool narrow,
-                                bool words, int level);
-
-/* Returns a factor. A sum that no loop changes stays one value, so that its terms are not multiplied one by one; a constant in it
- * is a term of its own. */
-static const struct sum *factor_of(struct reaching *g, const struct thread_operand *o, bool narrow,
-                                   bool words, int level)
-{
-    const struct sum *s = sum_of(g, o, narrow, words, level);
-    const bool constant = s->count > 0 && s->term[0].count == 0;
-    if (o->kind != THREAD_VALUE || s->count < 2)
-        return s;
-    for (int i = 0; i < s->count; i++)
-        if (depth_of(g, &s->term[i]) > 0)
-            return s;
-    /* the value below conversions, whose bits it has */
-    struct thread_value *v = o->value;
-    const struct thread_operation *op = g->info.data[v->number].definition;
-    while (op && (op->op == THREAD_INDEX || (op->op == THREAD_CONVERT && (narrow || !words))) &&
-           op->operands.data[0].kind == THREAD_VALUE) {
-        words |= op->op == THREAD_INDEX;
-        v = op->operands.data[0].value;
-        op = g->info.data[v->number].definition;
-    }
-    if (!constant)
-        return leaf_sum(g, v, narrow);
-    if (!op || op->op != THREAD_ADD || op->operands.data[1].kind != THREAD_INTEGER ||
-        !(words ? is_word(op->types[0]) : is_long(op->types[0])))
-        return s;
-    struct sum *more = new_sum(g, narrow);
-    thread_sum_add_scaled(more, factor_of(g, &op->operands.data[0], narrow, words, level + 1), 1);
-    thread_sum_add_constant(more, op->operands.data[1].integer);
-    return more;
-}
-
-/* words: the value has 32 bits, and if the sum is not narrow it is an index. Returns NULL if the value is a leaf. */
-static const struct sum *sum_of_operation(struct reaching *g, const struct thread_operation *op,
-                                          bool narrow, bool words, int level)
-{
-    const struct thread_operand *o = op->operands.data;
-    const enum dtype t = op->types[0];
-    const bool same = words ? is_word(t) : is_long(t);
-    if (op->op == THREAD_INDEX && !narrow && !words && is_word(op->types[1]))
-        return sum_of(g, &o[0], narrow, true, level);
-    if (op->op == THREAD_CONVERT && narrow && is_word(t) && is_word(op->types[1]))
-        return sum_of(g, &o[0], narrow, true, level);
-    if (op->op == THREAD_CONVERT && !words && !narrow && is_long(t) && is_word(op->types[1]) &&
-        o[0].kind == THREAD_VALUE) { /* it may have wrapped before the conversion, a counter in the
-                                        iterations before */
-        const struct value_info *from = &g->info.data[o[0].value->number];
-        return !from->definition && from->depth > 0 ? NULL : leaf_sum(g, o[0].value, false);
-    }
-    if (op->op == THREAD_CONVERT && !words && is_long(t) && is_long(op->types[1]))
-        return sum_of(g, &o[0], narrow, false, level);
-    if (!same)
-        return NULL;
-    struct sum *s = new_sum(g, narrow);
-    switch (op->op) {
-    case THREAD_ADD:
-    case THREAD_SUB:
-        thread_sum_add_scaled(s, sum_of(g, &o[0], narrow, words, level), 1);
-        thread_sum_add_scaled(s, sum_of(g, &o[1], narrow, words, level),
-                              op->op == THREAD_ADD ? 1 : -1);
-        return s;
-    case THREAD_NEG: thread_sum_add_scaled(s, sum_of(g, &o[0], narrow, words, level), -1); return s;
-    case THREAD_MUL:
-        thread_sum_add_product(s, factor_of(g, &o[0], narrow, words, level),
-                               factor_of(g, &o[1], narrow, words, level));
-        return s;
-    case THREAD_SHL:
-        if (o[1].kind != THREAD_INTEGER || o[1].integer < 0 || o[1].integer > 30)
-            return NULL;
-        thread_sum_add_scaled(s, sum_of(g, &o[0], narrow, words, level),
-                              (int64_t)1 << o[1].integer);
-        return s;
-    default: return NULL;
-    }
-}
-
-static const struct sum *sum_of(struct reaching *g, const struct thread_operand *o, bool narrow,
-                                bool words, int level)
-{
-    enum { MOST_LEVEL = 24 };
-    if (o->kind == THREAD_INTEGER) {
-        struct sum *s = new_sum(g, narrow);
-        thread_sum_add_constant(s, o->integer);
-        return s;
-    }
-    struct value_info *info = &g->info.data[o->value->number];
-    if (info->sum && info->sum->narrow == narrow && info->words == words)
-        return info->sum;
-    const struct sum *s = info->definition && level < MOST_LEVEL
-                              ? sum_of_operation(g, info->definition, narrow, words, level + 1)
-                              : NULL;
-    if (!s || s->failed)
-        s = leaf_sum(g, o->value, narrow);
-    if (level >= MOST_LEVEL)
-        return s;
-    info->sum = s;
-    info->words = words;
-    return s;
-}
 
 /* --- from sums to values --- */
 
@@ -252,7 +72,8 @@ static struct thread_operand add_operation(struct reaching *g, struct frame *f,
     g->build.region = &f->to;
     g->build.turn = f->turn;
     struct thread_value *v = thread_add_counted(&g->build, op, t, from, 0, operands, count);
-    note(g, v, f->to.operations.data[f->to.operations.count - 1], f->depth, f->level);
+    thread_value_note(&g->sums, v, f->to.operations.data[f->to.operations.count - 1], f->depth,
+                      f->level);
     return thread_use(v);
 }
 
@@ -264,10 +85,10 @@ static enum dtype type_of(bool narrow)
 static struct thread_operand leaf_value(struct reaching *g, struct frame *f, uint32_t number,
                                         bool narrow)
 {
-    struct thread_value *v = g->info.data[number].value;
+    struct thread_value *v = g->sums.info.data[number].value;
     const enum dtype t = v->type.dtype, to = type_of(narrow);
     struct thread_operand o = thread_use(v);
-    if (!narrow && is_word(t)) {
+    if (!narrow && thread_is_word(t)) {
         o = add_operation(g, f, THREAD_INDEX, DT_I64, t, o, o, 1);
         return add_operation(g, f, THREAD_CONVERT, to, DT_I64, o, o, 1);
     }
@@ -282,15 +103,15 @@ static struct thread_operand term_value(struct reaching *g, struct frame *f, con
         return thread_integer(narrow ? (int64_t)(uint32_t)t->factor : t->factor);
     struct thread_operand v;
     uint32_t from = 1;
-    const struct thread_value *first = g->info.data[t->leaf[0]].value;
-    const struct thread_value *second = t->count > 1 ? g->info.data[t->leaf[1]].value : NULL;
-    if (!narrow && second && is_word(first->type.dtype) &&
+    const struct thread_value *first = g->sums.info.data[t->leaf[0]].value;
+    const struct thread_value *second = t->count > 1 ? g->sums.info.data[t->leaf[1]].value : NULL;
+    if (!narrow && second && thread_is_word(first->type.dtype) &&
         second->type.dtype == first->type.dtype) {
         v = add_operation(g, f, THREAD_MUL_WIDE, type, first->type.dtype,
                           thread_use((struct thread_value *)first),
                           thread_use((struct thread_value *)second), 2);
         from = 2;
-    } else if (!narrow && t->count == 1 && t->factor != 1 && is_word(first->type.dtype) &&
+    } else if (!narrow && t->count == 1 && t->factor != 1 && thread_is_word(first->type.dtype) &&
                t->factor == (int32_t)t->factor && (first->type.dtype == DT_I32 || t->factor > 0)) {
         return add_operation(g, f, THREAD_MUL_WIDE, type, first->type.dtype,
                              thread_use((struct thread_value *)first), thread_integer(t->factor),
@@ -321,7 +142,7 @@ static const struct known *find_known(const struct frame *f, const struct sum *s
 static bool varies(const struct reaching *g, const struct frame *loop, const struct sum *s)
 {
     for (int i = 0; i < s->count; i++)
-        if (depth_of(g, &s->term[i]) >= loop->depth)
+        if (thread_value_depth(&g->sums, &s->term[i]) >= loop->depth)
             return true;
     return false;
 }
@@ -349,7 +170,7 @@ static bool grows(const struct reaching *g, const struct frame *loop, const stru
         struct term rest = {.factor = t->factor};
         const struct induction *counter = NULL;
         for (uint32_t j = 0; j < t->count; j++) {
-            if (g->info.data[t->leaf[j]].depth < loop->depth) {
+            if (g->sums.info.data[t->leaf[j]].depth < loop->depth) {
                 rest.leaf[rest.count++] = t->leaf[j];
                 continue;
             }
@@ -388,7 +209,7 @@ static struct thread_operand carry(struct reaching *g, struct frame *loop, const
     struct pointer p = {
         thread_new_value(&g->build, (struct thread_type){.dtype = type_of(s->narrow), .count = 1}),
         by, arena_copy(g->build.arena, &next, sizeof next)};
-    note(g, p.value, NULL, loop->depth, loop->level);
+    thread_value_note(&g->sums, p.value, NULL, loop->depth, loop->level);
     vec_push(g->build.arena, &loop->loop->regions.data[0]->arguments, p.value);
     vec_push(g->build.arena, &loop->loop->operands, from);
     vec_push(g->build.arena, &loop->pointers, p);
@@ -426,7 +247,7 @@ static struct thread_operation *before_end(const struct reaching *g, const struc
         struct sum part, leaf;
         const struct thread_value *argument = NULL;
         for (uint32_t j = 0; j < t->count; j++) {
-            const struct value_info *info = &g->info.data[t->leaf[j]];
+            const struct value_info *info = &g->sums.info.data[t->leaf[j]];
             if (!info->definition || info->definition->op != THREAD_LOOP) {
                 rest.leaf[rest.count++] = t->leaf[j];
                 continue;
@@ -463,9 +284,9 @@ static struct thread_operand take_over(struct reaching *g, struct frame *f, cons
         const struct carried *c = &g->carried.data[i];
         if (c->loop != loop || !thread_sum_same(c->sum, &inside))
             continue;
-        const struct value_info *end = &g->info.data[loop->results.data[0]->number];
+        const struct value_info *end = &g->sums.info.data[loop->results.data[0]->number];
         struct thread_value *v = thread_new_value(&g->build, c->value->type);
-        note(g, v, loop, end->depth, end->level);
+        thread_value_note(&g->sums, v, loop, end->depth, end->level);
         vec_push(g->build.arena, &loop->results, v);
         vec_push(g->build.arena, &only_exit(loop)->operands, thread_use(c->value));
         return remember(g, f, s, thread_use(v));
@@ -496,8 +317,9 @@ static int plain_term(const struct reaching *g, const struct sum *s, const struc
 {
     for (int i = 0; i < s->count; i++) {
         const struct term *t = &s->term[i];
-        if (t->count == 1 && t->factor == 1 && !(loop && depth_of(g, t) < loop->depth) &&
-            g->info.data[t->leaf[0]].value->type.dtype == type_of(s->narrow))
+        if (t->count == 1 && t->factor == 1 &&
+            !(loop && thread_value_depth(&g->sums, t) < loop->depth) &&
+            g->sums.info.data[t->leaf[0]].value->type.dtype == type_of(s->narrow))
             return i;
     }
     return -1;
@@ -523,7 +345,8 @@ static struct thread_operand sum_terms(struct reaching *g, struct frame *f, cons
     struct thread_operand v = thread_integer(0);
     bool any = false;
     for (int i = 0; f->brief && i < s->count; i++)
-        thread_sum_add_term(level_of(g, &s->term[i]) < f->level ? &before : &rest, &s->term[i], 1);
+        thread_sum_add_term(thread_value_level(&g->sums, &s->term[i]) < f->level ? &before : &rest,
+                            &s->term[i], 1);
     if (before.count > 0 &&
         rest.count > 0) { /* terms that are known before the branch are added there */
         v = place(g, f->outer, &before);
@@ -534,7 +357,7 @@ static struct thread_operand sum_terms(struct reaching *g, struct frame *f, cons
     }
     before.count = 0;
     for (int i = 0; loop && i < s->count; i++)
-        if (depth_of(g, &s->term[i]) < loop->depth)
+        if (thread_value_depth(&g->sums, &s->term[i]) < loop->depth)
             thread_sum_add_term(&before, &s->term[i], 1);
     if (before.count > 0) {
         v = place(g, loop->outer, &before);
@@ -543,10 +366,10 @@ static struct thread_operand sum_terms(struct reaching *g, struct frame *f, cons
     const int start = any ? -1 : plain_term(g, s, loop);
     const bool comes_last = start >= 0 && s->count > 2 && is_latest(s, start);
     if (start >= 0 && !comes_last)
-        v = thread_use(g->info.data[s->term[start].leaf[0]].value);
+        v = thread_use(g->sums.info.data[s->term[start].leaf[0]].value);
     any |= start >= 0 && !comes_last;
     for (int i = s->count; i-- > 0;) {
-        if (i == start || (loop && depth_of(g, &s->term[i]) < loop->depth))
+        if (i == start || (loop && thread_value_depth(&g->sums, &s->term[i]) < loop->depth))
             continue;
         struct thread_operand t = term_value(g, f, &s->term[i], s->narrow);
         v = any ? add_operation(g, f, THREAD_ADD, type_of(s->narrow), DT_NONE, v, t, 2) : t;
@@ -592,8 +415,8 @@ static struct frame *frame_before(const struct reaching *g, struct frame *f, con
 {
     uint32_t level = 0;
     for (int i = 0; i < s->count; i++)
-        if (level_of(g, &s->term[i]) > level)
-            level = level_of(g, &s->term[i]);
+        if (thread_value_level(&g->sums, &s->term[i]) > level)
+            level = thread_value_level(&g->sums, &s->term[i]);
     while (f->brief && level < f->level)
         f = f->outer;
     return f;
@@ -651,7 +474,8 @@ static void reach_global(struct reaching *g, struct frame *f, struct thread_oper
     if (o[0].kind != THREAD_VALUE ||
         (o[1].kind == THREAD_VALUE && o[1].value->type.dtype != DT_I64))
         return;
-    struct sum index = *sum_of(g, &o[1], false, false, 0), at = *sum_of(g, &o[0], false, false, 0);
+    struct sum index = *thread_value_sum(&g->sums, &o[1], false, false, 0),
+               at = *thread_value_sum(&g->sums, &o[0], false, false, 0);
     int64_t more = thread_sum_take_constant(&index) + o[2].integer;
     const int64_t offset = thread_sum_take_constant(&at);
     thread_sum_add_scaled(&at, &index, bytes);
@@ -688,7 +512,7 @@ static void reach_shared(struct reaching *g, struct frame *f, struct thread_oper
     if (!o->value)
         return;
     struct thread_operand index = {.kind = THREAD_VALUE, .value = o->value};
-    struct sum at = *sum_of(g, &index, true, true, 0);
+    struct sum at = *thread_value_sum(&g->sums, &index, true, true, 0);
     int64_t more = thread_sum_take_constant(&at) + o->integer;
     if (at.failed)
         return;
@@ -751,13 +575,16 @@ static void find_inductions(struct reaching *g, struct frame *f)
     for (size_t i = 0; i < r->arguments.count; i++) {
         const struct thread_value *v = r->arguments.data[i];
         struct induction *n = &f->induction[i];
-        if (v->type.count != 1 || !(is_word(v->type.dtype) || is_long(v->type.dtype)) ||
+        if (v->type.count != 1 ||
+            !(thread_is_word(v->type.dtype) || thread_is_long(v->type.dtype)) ||
             f->loop->operands.data[i].kind == THREAD_ELEMENT)
             continue;
-        const bool words = is_word(v->type.dtype);
-        struct sum *step = new_sum(g, false);
-        n->first = sum_of(g, &f->loop->operands.data[i], false, words, 0);
-        thread_sum_add_scaled(step, sum_of(g, &last->operands.data[i], false, words, 0), 1);
+        const bool words = thread_is_word(v->type.dtype);
+        struct sum *step = arena_new(g->build.arena, struct sum);
+        thread_sum_clear(step, false);
+        n->first = thread_value_sum(&g->sums, &f->loop->operands.data[i], false, words, 0);
+        thread_sum_add_scaled(
+            step, thread_value_sum(&g->sums, &last->operands.data[i], false, words, 0), 1);
         thread_sum_add_leaf(step, v, -1);
         n->step = step->failed || n->first->failed || varies(g, f, step) ? NULL : step;
     }
@@ -770,7 +597,7 @@ static struct thread_operand step_pointer(struct reaching *g, struct frame *f,
 {
     struct sum away;
     const struct known *last = near(g, f, f, p->next, &away);
-    const struct known *by = last && g->info.data[last->value.value->number].definition
+    const struct known *by = last && g->sums.info.data[last->value.value->number].definition
                                  ? find_known(f->outer, &away)
                                  : NULL;
     return add_operation(g, f, THREAD_ADD, type_of(p->next->narrow), DT_NONE,
@@ -816,12 +643,12 @@ static void reach_region(struct reaching *g, struct thread_region *r, struct fra
 
 void thread_reach(struct arena *a, struct thread_function *f)
 {
-    struct reaching g = {.build = {.arena = a, .function = f, .where = f->where}};
-    g.info.capacity = 2 * (size_t)f->values + 1; /* with values that the pass adds */
-    g.info.data = arena_room(a, g.info.capacity * sizeof *g.info.data);
-    g.info.count = f->values;
+    struct reaching g = {.build = {.arena = a, .function = f, .where = f->where}, .sums.arena = a};
+    g.sums.info.capacity = 2 * (size_t)f->values + 1; /* with values that the pass adds */
+    g.sums.info.data = arena_room(a, g.sums.info.capacity * sizeof *g.sums.info.data);
+    g.sums.info.count = f->values;
     for (size_t i = 0; i < f->parameters.count; i++)
-        note(&g, f->parameters.data[i], NULL, 0, 0);
-    note_region(&g, f->body, 0, 0);
+        thread_value_note(&g.sums, f->parameters.data[i], NULL, 0, 0);
+    thread_value_note_region(&g.sums, f->body, 0, 0);
     reach_region(&g, f->body, NULL, NULL, false);
 }
