@@ -157,7 +157,11 @@ static const struct layout *layout_of_atomic(struct emit *m, const struct expr *
     for (int i = 1; i < e->count && !l; i++)
         if (type_same_shape(&e->args[i]->type, t))
             l = plan_natural(m->layouts, e->args[i]);
-    return plan_keep(m->layouts, l ? l : plan_blocked(m->layouts, t, 0));
+    if (!l)
+        l = plan_blocked(m->layouts, t, 0);
+    if (e->args[0]->sym->storage == ST_VIEW) /* values that pass between lanes make wider vectors */
+        l = plan_view(m->layouts, e->args[0], l, true);
+    return plan_keep(m->layouts, l);
 }
 
 /* Returns how many elements one instruction adds, at most. */
