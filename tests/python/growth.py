@@ -113,10 +113,12 @@ KINDS = {
     "terms of tiles": (lambda n: kernel("    C[i +: 32] = A[i +: 32]" + each(n, " + A[i + @ +: 32]") + ";\n"), PTX),
     "factors": (lambda n: kernel("    f32 y = A[i];\n    C[i] = y" + each(n, " * (y + @)") + ";\n", head=THREADS), RUN),
     "conditions": (lambda n: kernel("    if (n > 0" + each(n, " && n != @ + 1") + ")\n        C[i +: 32] = 1;\n"), RUN),
+    "clusters": (lambda n: f"kernel k(f32 *c) grid({32 * n}) warps(1) cluster(2) target(sm_90a)\n{{\n    global f32 C[{32 * n}] = c;\n    mbarrier full(1);\n"
+                           "    cluster_sync();\n    C[block.x] = 1;\n    cluster_sync();\n}\n", ["run", "FILE", "--device", "sim", "--despite", "race"]),
     "errors": (lambda n: kernel(each(n, "    C[i +: 32] = q@;\n")), SHOW),
 }
-# One kind of each: modules, names, loops, views at a launch, plans of tiles.
-QUICK = ["kernels", "fns", "loops of one counter", "views", "register tiles"]
+# One kind of each: modules, names, loops, views at a launch, plans of tiles, clusters that run.
+QUICK = ["kernels", "fns", "loops of one counter", "views", "register tiles", "clusters"]
 
 
 def command(tool, folder, kind, n):

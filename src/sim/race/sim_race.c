@@ -112,6 +112,8 @@ static bool end_block(void *user, const struct sim_block_event *e)
     const struct race_block *b = sim_blocks_find(&r->blocks, e->block);
     if (b && b->uses)
         race_peer_ends(r, b);
+    if (b && r->clusters)
+        race_cluster_ends(r, b->cluster, e->cluster_blocks);
     return sim_blocks_ended(user, e);
 }
 

@@ -36,6 +36,24 @@ void race_clusters_free(struct sim_races *r)
     free_list(r, &r->clusters, sizeof(struct race_cluster));
 }
 
+void race_cluster_ends(struct sim_races *r, int64_t cluster, int blocks)
+{
+    struct race_listed **at = &r->clusters;
+    struct race_cluster *c = find(r, at, (uint64_t)(2 * cluster), sizeof *c);
+    if (++c->ended < blocks)
+        return;
+    while (*at) {
+        c = (struct race_cluster *)*at;
+        if ((int64_t)(c->listed.id / 2) != cluster) {
+            at = &c->listed.next;
+            continue;
+        }
+        *at = c->listed.next;
+        race_vc_drop(r, c->clock);
+        race_resize(r, c, sizeof *c, 0);
+    }
+}
+
 /* All arrivals of a phase come before its first leave, and all its leaves before the first arrival
  * of the phase after the next. So two clocks serve all phases, in turn: they only grow. */
 void race_cluster_told(struct sim_races *r, struct race_block *b, const struct sim_sync_event *e,

@@ -358,6 +358,7 @@ struct race_use {
 struct race_cluster {
     struct race_listed listed; /* id: twice the cluster's number; + 1 in its odd phases */
     struct race_vc *clock;     /* of the arrivals at its barrier */
+    int ended;                 /* blocks, in the even one */
 };
 
 struct sim_races {
@@ -561,6 +562,8 @@ bool race_sync(void *user, const struct sim_sync_event *e);
 void race_cluster_told(struct sim_races *r, struct race_block *b, const struct sim_sync_event *e,
                        struct race_vc *known);
 void race_clusters_free(struct sim_races *r);
+/* Forgets the barrier of a cluster of that many blocks when the last of them ends. */
+void race_cluster_ends(struct sim_races *r, int64_t cluster, int blocks);
 /* Checks that the block whose memory it is has begun, and notes the use for its end. */
 void race_peer_used(struct sim_races *r, struct race_block *b, const struct sim_access *a);
 /* Checks that the uses of a block's memory by others are over when it ends. */
