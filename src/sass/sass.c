@@ -501,9 +501,9 @@ static void read_function(struct cubin *c, uint32_t section)
 
 static bool is_wanted(const struct cubin *c, const char *section)
 {
-    const char *name = section + strlen(".text.");
     if (strncmp(section, ".text.", strlen(".text.")) != 0)
         return false;
+    const char *name = section + strlen(".text.");
     const struct ptx_function *f = ptx_find_function(c->module, name);
     return strcmp(name, c->kernel) == 0 || (f && !f->entry);
 }

@@ -116,7 +116,7 @@ static int migrate(struct store *s)
     code = pragma(s, "user_version", &version);
     for (; code == SQLITE_OK && version < STORE_VERSION; version++)
         code = exec(s, steps[version]);
-    snprintf(sql, sizeof sql, "PRAGMA user_version = %d", STORE_VERSION);
+    snprintf(sql, sizeof sql, "PRAGMA user_version = %d", (int)version); /* or a newer one */
     if (code == SQLITE_OK)
         code = exec(s, sql);
     if (code == SQLITE_OK)
