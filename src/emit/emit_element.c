@@ -1,10 +1,11 @@
 /* Elements of views, of shared arrays and of a thread's own arrays, which one thread reads and writes for itself.
  *
  * An index is computed in the program's type. An i32 is then widened by the operation `index`: no operation that makes an index
- * may wrap (the language's rule for subscripts), so thread_reach may compute it in 64 bits from the start. A u32 is converted
- * as it is, because hashes and rings wrap on purpose. A thread's own array is as many variables as it has elements: its indices
- * are constants once loops are unrolled; others are compared with those of each element. A large array, or one of more than a
- * few elements with other indices, is in local memory. */
+ * may wrap (the language's rule for subscripts), so thread_reach may compute it in 64 bits from the start. The value of a
+ * variable, which may have wrapped, stays whole. A u32 is converted as it is, because hashes and rings wrap on purpose. A
+ * thread's own array is as many variables as it has elements: its indices are constants once loops are unrolled; others are
+ * compared with those of each element. A large array, or one of more than a few elements with other indices, is in local
+ * memory. */
 #include "emit/emit_fragment.h"
 #include "plan/plan.h"
 #include "plan/plan_limits.h"

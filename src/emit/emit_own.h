@@ -116,10 +116,11 @@ struct slot_layout {
     int32_t each; /* registers that one instruction moves, or adds to */
 };
 
-/* A counter that begins at 0 or above, and grows by `step` until a bound ends the loop. */
+/* A counter that grows by `step` until a bound ends the loop. */
 struct rising {
     const struct sym *counter;
     int64_t step;
+    bool from_0; /* it begins at 0 or above */
 };
 
 /* Facts about an expression, in a loop. */
@@ -392,8 +393,10 @@ void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unro
 
 /* Emits a loop of the program. */
 void emit_loop(struct emit *m, const struct stmt *s);
-/* Returns whether e is certainly not negative: a rising counter of a loop around it, or that counter plus a constant up to its
- * step. */
+/* Returns the rising counter of a loop around e if e is that counter, or the counter plus a constant up to its step, which then
+ * does not wrap; NULL: it is not. */
+const struct rising *emit_rises(const struct emit *m, const struct expr *e);
+/* Returns whether that counter rises from 0, so that e is certainly not negative. */
 bool emit_rises_from_0(const struct emit *m, const struct expr *e);
 
 /* --- emit_stmt.c --- */

@@ -4,12 +4,49 @@
 
 #include <string.h>
 
+/* Returns what is known of a sum or product over the integers, where it does not wrap. */
+static struct facts unwrapped(struct emit *m, const struct expr *e)
+{
+    static const int rules[][2] = {{OP_ADD, FACTS_ADD},
+                                   {OP_SUB, FACTS_SUB},
+                                   {OP_MUL, FACTS_MUL},
+                                   {OP_NEG, FACTS_NEG},
+                                   {OP_SHL, FACTS_SHL}};
+    const struct rising *rises = emit_rises(m, e);
+    const struct facts counts = facts_between(rises && rises->from_0 ? 0 : INT32_MIN, INT32_MAX);
+    struct facts f = emit_facts_of(m, e), x[2];
+    for (size_t r = 0; r < sizeof rules / sizeof *rules && e->type.dtype == DT_I32; r++) {
+        if (rules[r][0] != (int)e->op)
+            continue;
+        for (int i = 0; i < e->count; i++)
+            x[i] = unwrapped(m, e->args[i]);
+        f = facts_of((enum facts_op)rules[r][1], facts_type_of(DT_I64), x);
+    }
+    return rises ? facts_meet(&f, &counts) : f;
+}
+
+/* Emits a value that a variable keeps. Unlike the sums of an index, it wraps. A sum just above the greatest number becomes one
+ * just above the least, and no element has that index. carried: the next iteration may add to it. */
+static struct thread_operand kept(struct emit *m, const struct expr *e, enum dtype t, bool carried)
+{
+    enum { NEAR = 1 << 20 };
+    const struct thread_operand o = emit_as(m, emit_scalar(m, e), t).o;
+    if (t != DT_I32 || o.kind != THREAD_VALUE)
+        return o;
+    const struct facts f = unwrapped(m, e);
+    const bool fits = facts_fit(&f, facts_type_of(t));
+    o.value->leaves |= !fits;
+    o.value->wraps |= f.least < INT32_MIN || f.greatest > (int64_t)INT32_MAX + NEAR ||
+                      (carried && o.value->leaves);
+    return o;
+}
+
 static void declare_scalar(struct emit *m, const struct stmt *s)
 {
     enum dtype t = s->sym->type.dtype;
-    struct scalar v = s->value ? emit_as(m, emit_scalar(m, s->value), t) : emit_constant(t, 0);
+    const struct thread_operand o = s->value ? kept(m, s->value, t, false) : emit_constant(t, 0).o;
     struct variable *variable = emit_declare(m, s->sym, 1);
-    variable->slots[0] = (struct slot){v.o, {.dtype = t, .count = 1}};
+    variable->slots[0] = (struct slot){o, {.dtype = t, .count = 1}};
 }
 
 /* A statement that may need a barrier before it. */
@@ -95,7 +132,7 @@ static void assign(struct emit *m, const struct stmt *s)
     if (s->in_background)
         emit_product(m, s);
     else if (v && to->storage == ST_SCALAR)
-        v->slots[0].o = emit_as(m, emit_scalar(m, s->value), to->type.dtype).o;
+        v->slots[0].o = kept(m, s->value, to->type.dtype, true);
     else if (v)
         m->by_threads->assign(m, v, s);
     else

@@ -314,7 +314,7 @@ static int64_t least_start(struct emit *m, const struct stmt *s, const struct sy
     return INT64_MIN;
 }
 
-/* Returns whether the loop's counter rises from 0 or above until it meets the bound. */
+/* Returns whether the loop's counter rises until it meets the bound. */
 static bool find_rising(struct emit *m, const struct stmt *s, struct rising *out)
 {
     const struct expr *c = s->condition;
@@ -324,11 +324,11 @@ static bool find_rising(struct emit *m, const struct stmt *s, struct rising *out
     const struct sym *counter = c->args[0]->sym;
     const struct stmt *step = only_step(s, counter);
     const struct found f = look_at(s->body, counter);
-    *out = (struct rising){.counter = counter};
+    *out = (struct rising){.counter = counter, .from_0 = least_start(m, s, counter) >= 0};
     return step && step->value->op == OP_ADD && step->value->args[0]->op == OP_REF &&
            step->value->args[0]->sym == counter &&
            eval_int(step->value->args[1], NULL, &out->step) && out->step > 0 && !f.escapes &&
-           f.assignments == 0 && least_start(m, s, counter) >= 0;
+           f.assignments == 0;
 }
 
 static struct unrolling find_unrolling(struct emit *m, const struct stmt *s)
@@ -424,17 +424,24 @@ static void emit_rounds(struct emit *m, const struct stmt *s, const struct unrol
     unroll(m, s, t->in, t->period);
 }
 
-/* The counter plus at most a step is not negative: a counter that wrapped would never meet the bound, so the loop would not
- * end. */
-bool emit_rises_from_0(const struct emit *m, const struct expr *e)
+/* A counter that wrapped would never meet the bound, so the loop would not end. */
+const struct rising *emit_rises(const struct emit *m, const struct expr *e)
 {
     int64_t more = 0;
     if (e->op == OP_ADD && eval_int(e->args[1], NULL, &more))
         e = e->args[0];
-    for (size_t i = 0; i < m->rising.count && e->op == OP_REF; i++)
-        if (m->rising.data[i].counter == e->sym)
-            return more >= 0 && more <= m->rising.data[i].step;
-    return false;
+    for (size_t i = 0; i < m->rising.count && e->op == OP_REF; i++) {
+        const struct rising *r = &m->rising.data[i];
+        if (r->counter == e->sym)
+            return more >= 0 && more <= r->step ? r : NULL;
+    }
+    return NULL;
+}
+
+bool emit_rises_from_0(const struct emit *m, const struct expr *e)
+{
+    const struct rising *r = emit_rises(m, e);
+    return r && r->from_0;
 }
 
 /* Emits a loop with several copies of the body in each iteration, and then a loop with one copy for the iterations that are
@@ -452,14 +459,9 @@ static void loop_of_threads(struct emit *m, const struct stmt *s,
         unroll(m, s, in, 0);
     if (t.whole)
         return;
-    const size_t outer = m->rising.count;
-    struct rising rising;
-    if (find_rising(m, s, &rising))
-        vec_push(m->arena, &m->rising, rising);
     const int64_t rounds = iterations_of_rounds(m, s, &t);
     if (rounds > 0) {
         emit_rounds(m, s, &t, rounds);
-        m->rising.count = outer;
         return;
     }
     if (t.copies > 1) {
@@ -472,7 +474,6 @@ static void loop_of_threads(struct emit *m, const struct stmt *s,
     }
     if (t.copies == 1 || !t.even)
         emit_loop_of_copies(m, s, &t, 1, emit_constant(DT_I32, 0));
-    m->rising.count = outer;
 }
 
 void emit_loop(struct emit *m, const struct stmt *s)
@@ -481,9 +482,14 @@ void emit_loop(struct emit *m, const struct stmt *s)
     *in = (struct thread_source_loop){.loop = s, .outer = m->b.turn};
     const struct unrolling one = {.in = in, .copies = 1, .period = 1};
     emit_list(m, s->init);
+    const size_t outer = m->rising.count;
+    struct rising rising;
+    if (find_rising(m, s, &rising))
+        vec_push(m->arena, &m->rising, rising);
     if (m->roles)
         emit_loop_of_copies(m, s, &one, 1, emit_constant(DT_I32, 0));
     else
         loop_of_threads(m, s, in);
+    m->rising.count = outer;
     m->b.turn = in->outer;
 }

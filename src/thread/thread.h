@@ -77,6 +77,9 @@ struct thread_value {
     struct loc where;
     uint32_t number;  /* of the function's values */
     uint32_t divisor; /* of a parameter: a number that divides it; 0: none is stated */
+    /* A variable of the program holds this i32. An index takes it as it is, not as the sum that it was, if it wraps. */
+    bool wraps;  /* the sum may have left the type */
+    bool leaves; /* the same, also where it left it for a number that is the index of no element */
 };
 
 /* --- memory --- */
@@ -254,7 +257,8 @@ uint32_t thread_hash_operation(const struct thread_operation *op);
 
 /* Reads a function. NULL: the text is wrong, and d has the errors. */
 struct thread_function *thread_parse(struct arena *a, const struct source *source, struct diag *d);
-/* Adds the function's text, which reads back as the same function. */
+/* Adds the function's text. It reads back as the same function, without its shape and the notes about its values that only
+ * a program has (wraps). */
 void thread_print(struct text *out, const struct thread_function *f);
 void thread_type_print(struct text *out, struct thread_type type);
 /* Checks the rules of this page and of thread_ops.def. Returns whether all hold; d gets the errors. */

@@ -236,7 +236,7 @@ static void join_constants(const struct numbering *g, struct thread_operation *o
         return;
     const struct thread_operation *inner = g->definitions[o[0].value->number];
     const struct thread_operand *p = inner ? inner->operands.data : NULL;
-    if (!inner || inner->op != THREAD_ADD || p[0].kind != THREAD_VALUE ||
+    if (!inner || inner->op != THREAD_ADD || o[0].value->wraps || p[0].kind != THREAD_VALUE ||
         p[1].kind != THREAD_INTEGER)
         return;
     o[0].value = p[0].value;
@@ -246,6 +246,8 @@ static void join_constants(const struct numbering *g, struct thread_operation *o
 /* Lets an operand take the place of a value. */
 static void set_instead(struct numbering *g, const struct thread_value *v, struct thread_operand o)
 {
+    if (o.value)
+        o.value->wraps |= v->wraps;
     g->instead[v->number] = arena_copy(g->arena, &o, sizeof o);
 }
 

@@ -147,7 +147,8 @@ const struct sum *thread_value_sum(struct value_sums *g, const struct thread_ope
     struct value_info *info = &g->info.data[o->value->number];
     if (info->sum && info->sum->narrow == narrow && info->words == words)
         return info->sum;
-    const struct sum *s = info->definition && level < MOST_LEVEL
+    const bool opens = info->definition && (narrow || !words || !o->value->wraps);
+    const struct sum *s = opens && level < MOST_LEVEL
                               ? sum_of_operation(g, info->definition, narrow, words, level + 1)
                               : NULL;
     if (!s || s->failed)

@@ -562,7 +562,7 @@ bool race_sync(void *user, const struct sim_sync_event *e);
 void race_cluster_told(struct sim_races *r, struct race_block *b, const struct sim_sync_event *e,
                        struct race_vc *known);
 void race_clusters_free(struct sim_races *r);
-/* Forgets the barrier of a cluster of that many blocks when the last of them ends. */
+/* Forgets the barrier of a cluster when the last of its blocks ends. */
 void race_cluster_ends(struct sim_races *r, int64_t cluster, int blocks);
 /* Checks that the block whose memory it is has begun, and notes the use for its end. */
 void race_peer_used(struct sim_races *r, struct race_block *b, const struct sim_access *a);
