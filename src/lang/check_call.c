@@ -49,21 +49,13 @@ static bool integers_only(struct checker *c, enum op op, struct expr **args, int
     return true;
 }
 
-static bool all_literals(struct expr **args, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (!check_is_untyped(args[i]))
-            return false;
-    return true;
-}
-
 static struct expr *make_elementwise(struct checker *c, enum op op, struct loc loc,
                                      struct expr **args, int count)
 {
     enum dtype t;
     if (!integers_only(c, op, args, count))
         return NULL;
-    if (all_literals(args, count))
+    if (check_are_untyped(args, count))
         return check_make_fold(c, op, loc, args, count);
     if (!check_join_operands(c, loc, args, count, &t))
         return NULL;
@@ -115,7 +107,7 @@ static struct expr *check_pow(struct checker *c, const struct node *n, const str
         args[i] = check_expr(c, check_call_argument(n, i), &shape);
     if (!args[0] || !args[1])
         return NULL;
-    if (all_literals(args, 2))
+    if (check_are_untyped(args, 2))
         args[0] = check_adapt_literal(c, args[0], DT_F32);
     if (!check_join_operands(c, n->loc, args, 2, &t))
         return NULL;

@@ -402,7 +402,8 @@ void check_stated(struct checker *c, const struct node *n, bool must_hold);
 bool check_extents(struct checker *c, const struct node *dims, const char *name, struct type *t);
 
 /* check_type.c */
-bool check_is_untyped(const struct expr *e); /* true for a literal that has no type yet */
+bool check_is_untyped(const struct expr *e);           /* true for a literal that has no type yet */
+bool check_are_untyped(struct expr **args, int count); /* all of them */
 enum dtype check_dtype(struct checker *c, const struct node *type);
 bool check_size(struct checker *c, const struct type *t, struct loc at);
 struct expr *check_settle_literal(struct checker *c, struct expr *e);

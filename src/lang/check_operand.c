@@ -183,7 +183,7 @@ struct expr *check_make_fold(struct checker *c, enum op op, struct loc loc, stru
     return floats ? check_untyped_float(c, value.f, loc) : check_untyped_int(c, value.i, loc);
 }
 
-static bool all_untyped(struct expr **args, int count)
+bool check_are_untyped(struct expr **args, int count)
 {
     for (int i = 0; i < count; i++)
         if (!check_is_untyped(args[i]))
@@ -353,7 +353,7 @@ struct expr *check_make_binary(struct checker *c, enum op op, struct loc loc, st
     struct expr *args[2] = {a, b};
     if (op_table[op].class == CLASS_LOGIC)
         return make_logic(c, op, loc, a, b);
-    if (all_untyped(args, 2))
+    if (check_are_untyped(args, 2))
         return check_make_fold(c, op, loc, args, 2);
     if (op_table[op].class == CLASS_BITWISE)
         return make_bitwise(c, op, loc, a, b);
@@ -390,7 +390,7 @@ bool check_rules_out(struct checker *c, const struct expr *condition, bool truth
 bool check_join_choices(struct checker *c, struct loc loc, struct expr **arms,
                         const struct type *want, enum dtype *t)
 {
-    if (all_untyped(arms, 2)) {
+    if (check_are_untyped(arms, 2)) {
         bool floats = arms[0]->literal.is_float || arms[1]->literal.is_float;
         if (want && want->dtype != DT_NONE && (dtype_is_float(want->dtype) || !floats)) {
             arms[0] = check_adapt_literal(c, arms[0], want->dtype);

@@ -123,7 +123,7 @@ void layout_demote(struct layout *l)
     }
 }
 
-static bool any_xor(const struct layout *l, const struct layout_digit *d)
+bool layout_digit_xors(const struct layout *l, const struct layout_digit *d)
 {
     for (int j = 0; j < l->out_count; j++)
         if (d->xor [j])
@@ -141,7 +141,7 @@ static bool continues(const struct layout *l, const struct layout_digit *a,
     for (int j = 0; j < l->out_count; j++)
         if (b->add[j] != (int64_t)a->add[j] * a->extent)
             return false;
-    return !any_xor(l, a) && !any_xor(l, b);
+    return !layout_digit_xors(l, a) && !layout_digit_xors(l, b);
 }
 
 void layout_runs(struct layout *l)

@@ -84,8 +84,9 @@ void layout_normalise(struct layout *l);
 
 /* --- Asking --- */
 
-int layout_in_index(const struct layout *l, enum layout_axis axis);       /* -1: not there */
-int layout_out_index(const struct layout *l, enum layout_axis axis);      /* -1: not there */
+bool layout_digit_xors(const struct layout *l, const struct layout_digit *d); /* in some result */
+int layout_in_index(const struct layout *l, enum layout_axis axis);           /* -1: not there */
+int layout_out_index(const struct layout *l, enum layout_axis axis);          /* -1: not there */
 int32_t layout_in_extent(const struct layout *l, enum layout_axis axis);  /* 1 where not there */
 int32_t layout_out_extent(const struct layout *l, enum layout_axis axis); /* 1 where not there */
 int64_t layout_size_in(const struct layout *l);  /* product of the counters' extents */

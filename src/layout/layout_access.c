@@ -57,9 +57,7 @@ int layout_vector(const struct layout *l, int j, int most, int32_t *weights, int
 
 /* --- Where registers meet memory --- */
 
-/* Returns the share of a counter's value in result j. */
-static struct place_share share_of(const struct layout *l, int j, enum layout_axis axis,
-                                   int32_t value)
+struct place_share layout_share(const struct layout *l, int j, enum layout_axis axis, int32_t value)
 {
     struct place_share s = {0, 0};
     int i = layout_in_index(l, axis);
@@ -78,7 +76,8 @@ static struct place_share share_of(const struct layout *l, int j, enum layout_ax
 static struct place_share share_of_register(const struct layout *l, int j, int32_t reg,
                                             int32_t warp)
 {
-    struct place_share r = share_of(l, j, AXIS_REG, reg), w = share_of(l, j, AXIS_WARP, warp);
+    struct place_share r = layout_share(l, j, AXIS_REG, reg),
+                       w = layout_share(l, j, AXIS_WARP, warp);
     return (struct place_share){r.xor ^w.xor ^l->flip[j], r.add + w.add + l->offset[j]};
 }
 
@@ -194,11 +193,12 @@ static void row_addresses(const struct layout_meeting *m, const struct access *a
 {
     const struct layout *l = &m->composed;
     const bool plain = a->kind == ACCESS_MATRIX; /* otherwise a register holds two rows */
-    struct place_share w = share_of(l, 0, AXIS_WARP, warp), x[4][2];
+    struct place_share w = layout_share(l, 0, AXIS_WARP, warp), x[4][2];
     for (int matrix = 0; matrix < a->matrices; matrix++)
         for (int half = 0; half < 2; half++) {
             int32_t r = reg + (matrix & 1) * a->matrix[0] + (matrix >> 1) * a->matrix[1];
-            x[matrix][half] = share_of(l, 0, AXIS_REG, r + (plain ? 0 : half * (a->elements / 2)));
+            x[matrix][half] =
+                layout_share(l, 0, AXIS_REG, r + (plain ? 0 : half * (a->elements / 2)));
         }
     w.xor ^= l->flip[0];
     w.add += l->offset[0];
@@ -402,7 +402,7 @@ static bool has_bit(const struct layout *l, enum layout_axis axis, int32_t weigh
 static bool digit_is(const struct layout *l, enum layout_axis axis, int32_t weight, int32_t value,
                      int32_t unit)
 {
-    struct place_share s = share_of(l, 0, axis, weight);
+    struct place_share s = layout_share(l, 0, axis, weight);
     if (value)
         return s.xor +s.add == value && !(s.xor &&s.add);
     return s.xor % unit == 0 && s.add % unit == 0;
@@ -661,7 +661,7 @@ void layout_split_addresses(const struct layout *l, struct address_split *out)
 int32_t layout_split_constant(const struct layout *l, const struct address_split *split,
                               int32_t reg, int *variant)
 {
-    struct place_share s = share_of(l, 0, AXIS_REG, reg);
+    struct place_share s = layout_share(l, 0, AXIS_REG, reg);
     *variant = 0;
     while (*variant < split->variants - 1 && *variant < 15 &&
            split->variant[*variant] != (s.xor &split->touched))

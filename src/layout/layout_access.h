@@ -63,6 +63,9 @@ bool layout_widen(const struct layout *l, int j, int vector, struct layout *out)
 struct place_share {
     int32_t xor, add;
 };
+/* Returns the share of a value of the counter `axis` in result j. */
+struct place_share layout_share(const struct layout *l, int j, enum layout_axis axis,
+                                int32_t value);
 
 /* The lanes' shares in a coordinate that some registers have outside of the tile. */
 struct layout_mask {

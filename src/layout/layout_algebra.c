@@ -130,14 +130,6 @@ static bool no_carries(const struct layout *outer, const struct part *parts)
     return true;
 }
 
-static bool has_xor(const struct layout *l, const struct layout_digit *d)
-{
-    for (int o = 0; o < l->out_count; o++)
-        if (d->xor [o])
-            return true;
-    return false;
-}
-
 /* Passes a contribution to outer digit k (x xored, a added) on to the results. */
 static void pass_on(const struct layout_digit *k, const struct part *part, int outs, int32_t x,
                     int32_t a, int32_t * xor, int32_t *add)
@@ -173,7 +165,7 @@ static bool xors_pass(const struct layout *outer, const struct part *parts)
         }
     }
     for (int k = 0; k < outer->digit_count; k++)
-        if (has_xor(outer, &outer->digits[k]) &&
+        if (layout_digit_xors(outer, &outer->digits[k]) &&
             (parts[k].offset < 0 || parts[k].xors + parts[k].most > 1))
             return false;
     return true;
@@ -272,7 +264,7 @@ static uint64_t joined(const struct layout *l, const struct atom *a, const int32
 static int sole_out(const struct layout *l, const struct layout_digit *d)
 {
     int sole = -1;
-    bool bits = has_xor(l, d);
+    bool bits = layout_digit_xors(l, d);
     for (int j = 0; j < l->out_count; j++)
         if (d->add[j])
             sole = sole == -1 && !bits ? j : -2;
@@ -287,7 +279,7 @@ static bool invert_atom(const struct layout *l, const struct atom *a, struct gf2
     if (a->total > 64)
         return false;
     for (int d = 0; d < l->digit_count; d++)
-        if (has_xor(l, &l->digits[d]))
+        if (layout_digit_xors(l, &l->digits[d]))
             gf2_insert(s, joined(l, a, l->digits[d].xor), (uint64_t)1 << d);
     for (int b = 0; b < a->total; b++)
         gf2_insert(s, (uint64_t)1 << b, 0);
@@ -535,7 +527,7 @@ static void hold(struct layout *l, int d, int j, int32_t start, int32_t extent)
 {
     struct layout_digit digit = l->digits[d];
     int32_t step = digit.add[j], below = 0;
-    if (has_xor(l, &digit) || step < extent || start % step + extent > step)
+    if (layout_digit_xors(l, &digit) || step < extent || start % step + extent > step)
         return;
     for (int n = 0; n < l->digit_count; n++) {
         int32_t one = l->digits[n].xor [j] + l->digits[n].add[j];

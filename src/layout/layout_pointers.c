@@ -3,21 +3,6 @@
 
 /* --- matrices --- */
 
-static struct place_share step_of(const struct layout *m, enum layout_axis axis, int32_t value)
-{
-    struct place_share s = {0, 0};
-    int in = layout_in_index(m, axis);
-    for (int d = 0; d < m->digit_count; d++) {
-        if (m->digits[d].in != in)
-            continue;
-        int32_t digit = value % m->digits[d].extent;
-        value /= m->digits[d].extent;
-        s.xor ^= digit ? m->digits[d].xor [0] : 0;
-        s.add += digit * m->digits[d].add[0];
-    }
-    return s;
-}
-
 static void add_step(struct layout *m, enum layout_axis axis, int32_t extent, struct place_share s)
 {
     layout_add_free(m, axis, extent);
@@ -55,15 +40,15 @@ void layout_access_rows(const struct layout *composed, const struct access *how,
     }
     for (int b = 0; b < 3; b++)
         if (!trans)
-            add_step(out, AXIS_LANE, 2, step_of(composed, AXIS_LANE, 4 << b));
+            add_step(out, AXIS_LANE, 2, layout_share(composed, 0, AXIS_LANE, 4 << b));
         else if (b == 0)
-            add_step(out, AXIS_LANE, 2, step_of(composed, AXIS_REG, how->elements / 2));
+            add_step(out, AXIS_LANE, 2, layout_share(composed, 0, AXIS_REG, how->elements / 2));
         else
-            add_step(out, AXIS_LANE, 2, step_of(composed, AXIS_LANE, 1 << (b - 1)));
+            add_step(out, AXIS_LANE, 2, layout_share(composed, 0, AXIS_LANE, 1 << (b - 1)));
     for (int b = 0; b < 2; b++) {
         struct place_share s = {0, 0};
         if (how->matrices > 1 << b)
-            s = step_of(composed, AXIS_REG, how->matrix[b]);
+            s = layout_share(composed, 0, AXIS_REG, how->matrix[b]);
         add_step(out, AXIS_LANE, 2, s);
     }
 }

@@ -25,14 +25,6 @@ struct nearness {
     struct ptx_group wanted; /* mods NULL: none */
 };
 
-static bool group_takes(const struct ptx_group *group, uint16_t mod, uint16_t first_type)
-{
-    for (int i = 0; i < group->count; i++)
-        if (group->mods[i] == mod || (group->mods[i] == MOD_SAME0 && mod == first_type))
-            return true;
-    return false;
-}
-
 static struct nearness measure(const struct ptx_form *form, const struct ptx_instruction *ins)
 {
     struct nearness n = {.form = form};
@@ -41,7 +33,7 @@ static struct nearness measure(const struct ptx_form *form, const struct ptx_ins
     for (struct ptx_group group = ptx_first_group(form); group.mods;
          group = ptx_next_group(form, group)) {
         int i = 0;
-        while (i < ins->mod_count && (used[i] || !group_takes(&group, ins->mods[i], first_type) ||
+        while (i < ins->mod_count && (used[i] || !ptx_group_has(&group, ins->mods[i], first_type) ||
                                       ptx_mod_overtakes(ins->mods, used, (size_t)i)))
             i++;
         if (i < ins->mod_count) {

@@ -44,7 +44,7 @@ struct ptx_group ptx_group_at(const struct ptx_form *form, size_t index)
     return group;
 }
 
-static bool group_has(const struct ptx_group *group, uint16_t mod, uint16_t first_type)
+bool ptx_group_has(const struct ptx_group *group, uint16_t mod, uint16_t first_type)
 {
     for (int i = 0; i < group->count; i++)
         if (group->mods[i] == mod || (group->mods[i] == MOD_SAME0 && mod == first_type))
@@ -59,7 +59,7 @@ static bool takes_in_order(const struct ptx_form *form, const uint16_t *mods, si
     uint16_t first_type = MOD_NONE;
     for (struct ptx_group group = ptx_first_group(form); group.mods;
          group = ptx_next_group(form, group)) {
-        if (at < count && group_has(&group, mods[at], first_type)) {
+        if (at < count && ptx_group_has(&group, mods[at], first_type)) {
             if (!first_type && ptx_is_type(mods[at]))
                 first_type = mods[at];
             at++;
@@ -98,7 +98,7 @@ static bool takes_in_any_order(const struct ptx_form *form, const uint16_t *mods
     for (struct ptx_group group = ptx_first_group(form); group.mods;
          group = ptx_next_group(form, group)) {
         size_t i = 0;
-        while (i < count && (used[i] || !group_has(&group, mods[i], first_type) ||
+        while (i < count && (used[i] || !ptx_group_has(&group, mods[i], first_type) ||
                              ptx_mod_overtakes(mods, used, i)))
             i++;
         if (i == count) {

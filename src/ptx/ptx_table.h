@@ -221,6 +221,8 @@ static inline struct ptx_group ptx_group_here(const struct ptx_form *form, const
         return (struct ptx_group){NULL, 0, false};
     return (struct ptx_group){word + 1, (uint8_t)*word, (*word & PTX_OPTIONAL) != 0};
 }
+/* Returns whether the group has the modifier; first_type: the meaning of MOD_SAME0. ptx_lookup.c */
+bool ptx_group_has(const struct ptx_group *group, uint16_t mod, uint16_t first_type);
 static inline struct ptx_group ptx_first_group(const struct ptx_form *form)
 {
     return ptx_group_here(form, form->groups);
