@@ -110,7 +110,7 @@ static tw_status choose_gpu(struct explain *e)
     return TW_BAD_ARGUMENT;
 }
 
-/* --- can it be launched? --- */
+/* --- what prevents a launch --- */
 
 enum limit { LIMIT_THREADS, LIMIT_SHARED, LIMIT_REGISTERS };
 

@@ -382,8 +382,6 @@ struct unrolling {
 };
 /* Makes the next operations belong to a copy of the loop's body; -1: to none. */
 void emit_turn(struct emit *m, const struct thread_source_loop *in, int copy);
-/* Emits a loop whose iterations have `copies` of the body under one test, that the counter is less than the limit; or, if copies
- * is 1, as many as the iterations' period. */
 /* Emits a loop whose iterations have `copies` copies of the body, under one test: that the counter is less than the limit. If
  * copies is 1, an iteration has as many copies as the loop's period, each with a test of its own. emit_flow.c */
 void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unrolling *t,

@@ -1,5 +1,5 @@
-/* Shared memory of the compiler's own, through which threads exchange elements. Each role has some for each element type
- * that it exchanges, and each replica its own elements of it. */
+/* Shared memory of the compiler's own, through which threads exchange elements. Each role has a part, for all element types, and
+ * each replica its own elements of it. */
 #include "emit/emit_own.h"
 
 /* Finds scratch. at: the byte at which it begins, of a role's scratch or of the block's shared memory */

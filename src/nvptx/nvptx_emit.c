@@ -93,7 +93,7 @@ static void pass_on(struct nvptx *n, const struct thread_operation *again)
 
 /* --- control --- */
 
-/* Does an arm under a predicate, after the other one, which gave the results' registers its values. */
+/* Emits arm `last` under a predicate, after the other arm, which gave its values to the results' registers. */
 static void emit_guarded_arms(struct nvptx *n, const struct thread_operation *op, int last,
                               struct ptx_operand condition)
 {

@@ -34,10 +34,10 @@ struct ptx_operand nvptx_new(struct nvptx_scalars *out, enum ptx_mod type, const
  * first operand is a predicate. A shift's amount is a u32. 32- and 64-bit integers and floats may be immediates.
  * Returns a register of its own with the result, of type t (of a comparison: bool); small integers are extended.
  * Functions agree with the CPU engine to 2 units in the last place of f32 (f64: 2 of f64). */
-/* Returns whether an elementwise operation is defined for elements of the type. */
-bool nvptx_is_defined(enum thread_opcode op, enum dtype t);
 struct ptx_operand nvptx_op(struct nvptx_scalars *out, enum thread_opcode op, enum dtype t,
                             const struct ptx_operand *args, int count);
+/* Returns whether an elementwise operation is defined for elements of the type. */
+bool nvptx_is_defined(enum thread_opcode op, enum dtype t);
 /* Emits an operation on the elements of words, 2 of 16 bits or 4 of 8 bits, in registers. Returns false if no
  * instruction does it. */
 bool nvptx_op_pair(struct nvptx_scalars *out, enum thread_opcode op, enum dtype t,

@@ -53,7 +53,7 @@ struct constancy {
     bool constant;
 };
 
-/* Is every scalar in it the same for the whole of the kernel? */
+/* Notes whether every scalar of the expression is the same for the whole kernel. */
 static void check_constant(void *user, struct expr **at)
 {
     struct constancy *c = user;

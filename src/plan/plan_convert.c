@@ -10,7 +10,7 @@ struct conversion_list {
     VEC(struct conversion *) list;
 };
 
-/* Can lanes keep all the pointers that an access of this scratch tile takes? */
+/* Returns whether lanes can keep all the pointers that an access of this scratch tile takes. */
 static bool few_pointers(const struct layout *regs, const struct layout *memory)
 {
     struct layout composed;

@@ -122,10 +122,10 @@ static inline int32_t fma_register(const struct fma_block *b, int32_t i, int32_t
 }
 
 const struct dot_plan *plan_dot(struct layouts *l, const struct expr *e);
-/* Does a product read what a tile is declared with again, in place of the tile? Nothing else uses
- * it. */
+/* Returns whether a product reads the access that a tile is declared with again, in place of the
+ * tile. Nothing else then uses the tile. */
 bool plan_reads_again(const struct layouts *l, const struct expr *value);
-/* Is any product made of multiply-adds of single elements? */
+/* Returns whether a product is made of multiply-adds of single elements. */
 bool plan_multiplies_elements(const struct layouts *l);
 
 /* NULL: no preference. */
@@ -194,7 +194,7 @@ static inline int32_t plan_registers(const struct layout *layout)
     return layout_in_extent(layout, AXIS_REG);
 }
 const struct layout *plan_keep(struct layouts *l, const struct layout *layout);
-/* The same for a layout that is in normal form and not kept. */
+/* Does the same for a layout that is in normal form and not kept. */
 const struct layout *plan_keep_normal(struct layouts *l, const struct layout *layout);
 /* Returns the layout with private bits as additions (layout_runs). */
 const struct layout *plan_runs(struct layouts *l, const struct layout *layout);
@@ -251,7 +251,7 @@ void plan_shape_through_memory(const struct expr *e, struct layout *put, struct 
 
 /* Returns true if digit d moves the axis; -1: any axis. */
 bool plan_moves_axis(const struct layout *l, int d, int axis);
-/* Does a digit of the layout move the axis and another one, too? */
+/* Returns whether a digit of the layout moves the axis and another one. */
 bool plan_axis_mixed(const struct layout *layout, int axis);
 /* The layouts through which the warps along `axis` (-1: any) exchange their elements. */
 struct warp_totals {

@@ -107,9 +107,9 @@ struct kept_layouts {
 /* --- plan_layouts_known.c --- */
 struct planned_dot *plan_planned_dot(struct layouts *l, const struct expr *e);
 struct planned_symbol *plan_planned_symbol(struct layouts *l, const struct sym *s);
-/* Is it a tile of the block (not of a thread), so that it has a layout? */
+/* Returns whether it is a tile of the block, which has a layout, and not of a thread. */
 bool plan_is_tile(const struct type *t);
-/* Is it a layout of tiles of that shape? */
+/* Returns whether it is a layout of tiles of the shape. */
 bool plan_fits(const struct layout *layout, const struct type *t);
 
 /* --- plan_layouts_prefer.c --- */

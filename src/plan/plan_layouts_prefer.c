@@ -27,7 +27,8 @@ const struct layout *plan_transposed(struct layouts *l, const struct layout *lay
     return plan_keep(l, &out);
 }
 
-/* Which axis of `to` each axis of `from` is, where they differ in axes of extent 1 alone. */
+/* Finds the axis of `to` that each axis of `from` is. Returns false unless they differ in axes of
+ * extent 1 alone. */
 static bool match_axes(const struct type *from, const struct type *to, int *axis)
 {
     int j = 0;

@@ -48,7 +48,7 @@ static int choose_lead(const struct planned_shared *t)
     return best;
 }
 
-/* Does the access have all of what the leading axes leave? */
+/* Returns whether the access has all elements at its place of the leading axes. */
 static bool is_whole(const struct planned_shared *t, const struct expr *access, int lead)
 {
     if (leading_elements(access) != lead)

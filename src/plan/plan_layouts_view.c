@@ -59,7 +59,7 @@ int plan_copy_vector(struct layouts *l, const struct expr *access, const struct 
     return layout_widest_vector(&last, 1, dtype_table[t->dtype].bits);
 }
 
-/* --- Through another layout, or straight? --- */
+/* --- the choice of another layout --- */
 
 /* Half cycles of a multiprocessor, as layout_convert_costs_usual counts. */
 enum { SECTOR = 2, INSTRUCTION = 4, WAVEFRONT = 2, WAVEFRONT_BYTES = 128, BARRIER = 60 };

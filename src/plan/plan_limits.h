@@ -9,7 +9,8 @@
 bool plan_limits_of_kernel(struct layouts *l);
 /* After the parameters are declared: the bytes that they take. */
 bool plan_limits_of_parameters(struct layouts *l);
-/* After the plan: do the register tiles that are live together fit a thread's registers? */
+/* Returns, after the plan, whether the register tiles that are live together fit a thread's
+ * registers. */
 bool plan_limits_of_registers(struct layouts *l);
 /* After the plan: how much is written out for the elements of tiles, and for products. */
 bool plan_limits_of_code(struct layouts *l);

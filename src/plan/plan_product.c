@@ -42,8 +42,8 @@ struct plan_source plan_source_of(const struct expr *dot, int side)
 
 /* --- types --- */
 
-/* Do units multiply bytes as they come, whatever type they join in? e4m3 with e5m2 meet in f16; what
- * the program itself calls f16 stays that. */
+/* Returns whether units multiply bytes as they are, in spite of the type that they join in. e4m3 and
+ * e5m2 join in f16; what the program itself calls f16 stays that. */
 static bool takes_bytes(enum dtype x, enum dtype y, enum dtype a, enum dtype b)
 {
     if (!dtype_holds(a, x) || !dtype_holds(b, y))

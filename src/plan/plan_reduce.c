@@ -8,7 +8,7 @@ static bool moves(const struct layout_digit *d, int j)
     return d->xor [j] || d->add[j];
 }
 
-/* Does some digit move the axis and another one? */
+/* Returns whether a digit moves the axis and another one. */
 bool plan_axis_mixed(const struct layout *layout, int axis)
 {
     for (int d = 0; d < layout->digit_count; d++)

@@ -155,7 +155,7 @@ void sim_place_locals(struct sim_decoder *d);
 /* Returns a function's code; NULL: the function has no body. */
 struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f);
 struct sim_program *sim_program_of(struct sim *sim, const struct ptx_function *kernel, int target);
-/* Is it in shared memory? Is it to be defined in another module? */
+/* Return whether the variable is in shared memory; whether another module defines it. */
 static inline bool sim_is_shared(const struct ptx_variable *v)
 {
     return v->space == MOD_SHARED || v->space == MOD_SHARED_CTA || v->space == MOD_SHARED_CLUSTER;

@@ -22,7 +22,7 @@ static bool spreads(enum op op)
     return op_keeps_place(op) || op == OP_BROADCAST || op == OP_IOTA || op == OP_TRANS;
 }
 
-/* Has each element of e a form of its own? */
+/* Returns whether each element of e has a form of its own. */
 static bool has_elements(const struct expr *e)
 {
     if (!e || e->type.rank == 0)
@@ -47,7 +47,7 @@ struct written {
     const struct expr *target;
 };
 
-/* Is e just the element that is written, for each of them? */
+/* Returns whether e reads, for each element, the one that is written. */
 static bool in_place(const struct written *w, const struct expr *e)
 {
     bool whole = !w->target || w->target->op == OP_REF;
@@ -60,7 +60,7 @@ static bool in_place(const struct written *w, const struct expr *e)
     return e->op == OP_REF ? whole : w->target && expr_same(e, w->target);
 }
 
-/* May what e reads, element by element, be another element that is written? */
+/* Returns whether e may read, element by element, another element that is written. */
 static bool may_read(const struct written *w, const struct expr *e)
 {
     if (!e || e->type.rank == 0) /* computed ahead of the loops */

@@ -18,7 +18,7 @@ bool race_volatile_pair(const struct race_try *t, const struct race_record *old)
            t->r->report->severity[SIM_FOUND_VOLATILE_RACE] != SIM_IGNORED;
 }
 
-/* --- does the read's loop wait for its value? --- */
+/* --- loops that wait for the value that they read --- */
 
 struct body {
     const struct ptx_function *function;
