@@ -406,6 +406,7 @@ static struct ptx_operand words_of(struct nvptx *n, const struct thread_value *v
     return (struct ptx_operand){.kind = PTX_VECTOR, .count = r->words, .elements = r->word};
 }
 
+/* Returns the type as mnemonics have it: signed integers are s8 and s32. */
 static const char *matrix_type(enum dtype t)
 {
     return t == DT_I8 ? "s8" : t == DT_U8 ? "u8" : t == DT_I32 ? "s32" : dtype_table[t].name;
@@ -562,21 +563,12 @@ static void descriptor(struct nvptx *n, const struct thread_operation *op)
 
 /* --- products --- */
 
-/* Returns the type as mnemonics have it: signed integers are s8 and s32. */
-static const char *type_of_matrix(struct nvptx *n, enum dtype t)
-{
-    const char *name = dtype_table[t].name;
-    return dtype_is_signed(t) && !dtype_is_float(t) ? arena_printf(n->arena, "s%s", name + 1)
-                                                    : name;
-}
-
 static const char *product_mnemonic(struct nvptx *n, const struct thread_operation *op, int words)
 {
     const struct target_warpgroup_unit *u =
         target_warpgroup_unit_of(op->types[1], op->types[2], op->types[0]);
     return arena_printf(n->arena, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s", 2 * words,
-                        u->k, type_of_matrix(n, u->sum), type_of_matrix(n, u->a),
-                        type_of_matrix(n, u->b));
+                        u->k, matrix_type(u->sum), matrix_type(u->a), matrix_type(u->b));
 }
 
 /* After the predicate come the signs of both factors, unless they are integers, and for factors of 16 bits whether
