@@ -26,25 +26,35 @@ static struct facts unwrapped(struct emit *m, const struct expr *e)
 }
 
 /* Emits a value that a variable keeps. Unlike the sums of an index, it wraps. A sum just above the greatest number becomes one
- * just above the least, and no element has that index. carried: the next iteration may add to it. */
-static struct thread_operand kept(struct emit *m, const struct expr *e, enum dtype t, bool carried)
+ * just above the least, and no element has that index. to: the variable if it is assigned, since the next iteration may then add
+ * to it; NULL: it is declared. In a loop's step, the condition still holds of a counter that the step adds a constant to. */
+static struct thread_operand kept(struct emit *m, const struct expr *e, enum dtype t,
+                                  const struct sym *to)
 {
     enum { NEAR = 1 << 20 };
+    int64_t step;
+    const bool steps = to && m->loop && !m->loop->in_body && e->count == 2 &&
+                       e->args[0]->op == OP_REF && e->args[0]->sym == to &&
+                       eval_int(e->args[1], NULL, &step);
     const struct thread_operand o = emit_as(m, emit_scalar(m, e), t).o;
     if (t != DT_I32 || o.kind != THREAD_VALUE)
         return o;
+    if (steps)
+        m->loop->in_body = true;
     const struct facts f = unwrapped(m, e);
+    if (steps)
+        m->loop->in_body = false;
     const bool fits = facts_fit(&f, facts_type_of(t));
     o.value->leaves |= !fits;
-    o.value->wraps |= f.least < INT32_MIN || f.greatest > (int64_t)INT32_MAX + NEAR ||
-                      (carried && o.value->leaves);
+    o.value->wraps |=
+        f.least < INT32_MIN || f.greatest > (int64_t)INT32_MAX + NEAR || (to && o.value->leaves);
     return o;
 }
 
 static void declare_scalar(struct emit *m, const struct stmt *s)
 {
     enum dtype t = s->sym->type.dtype;
-    const struct thread_operand o = s->value ? kept(m, s->value, t, false) : emit_constant(t, 0).o;
+    const struct thread_operand o = s->value ? kept(m, s->value, t, NULL) : emit_constant(t, 0).o;
     struct variable *variable = emit_declare(m, s->sym, 1);
     variable->slots[0] = (struct slot){o, {.dtype = t, .count = 1}};
 }
@@ -132,7 +142,7 @@ static void assign(struct emit *m, const struct stmt *s)
     if (s->in_background)
         emit_product(m, s);
     else if (v && to->storage == ST_SCALAR)
-        v->slots[0].o = kept(m, s->value, to->type.dtype, true);
+        v->slots[0].o = kept(m, s->value, to->type.dtype, to);
     else if (v)
         m->by_threads->assign(m, v, s);
     else
