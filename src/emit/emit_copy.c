@@ -1,7 +1,5 @@
-/* Copies by all threads: assignments to parts of shared arrays and of views that no thread of a thread-level kernel does for
- * itself. The block's warps divide the elements as layout_blocked says, in vectors as wide as by(…) of the part of a view says.
- * In a block whose threads are not whole warps, thread i takes the elements i, i + threads, … All elements are read before the
- * first one is written. */
+/* Accesses to elements of tiles that threads divide; and copies by a block whose threads are not whole warps: thread i takes the
+ * elements i, i + threads, … All elements are read before the first one is written. */
 #include "emit/emit_copy.h"
 #include "layout/layout_named.h"
 #include "plan/plan.h"
@@ -9,20 +7,7 @@
 
 #include <string.h>
 
-enum { VECTOR_BYTES = 16, MOST_ROUNDS = 8, MOST_REGISTERS = 512 };
-
-/* How the threads divide a tile. */
-struct deal {
-    const struct type *type; /* the target's */
-    bool in_turn;            /* thread i takes the elements i, i + threads, …; else: */
-    struct layout layout;
-    struct scalar thread[MAX_RANK]; /* coordinates of the thread's first element: i32 */
-    int64_t most[MAX_RANK];         /* the greatest of these in the block */
-    struct scalar first;            /* bool: no thread before this one has the same elements */
-    int vector;                     /* elements that a thread moves together */
-    int64_t pieces;                 /* vectors of a thread */
-    struct scalar number;           /* of the thread in its block: i32 */
-};
+enum { VECTOR_BYTES = 16, MOST_ROUNDS = 8 };
 
 static struct scalar number(int64_t v)
 {
@@ -69,90 +54,6 @@ struct scalar emit_thread_number(struct emit *m)
     return at;
 }
 
-/* A digit of the thread's number in its block: number / weight % extent. One step of the digit moves the thread's elements by
- * `step` along an axis. */
-struct digit {
-    int64_t weight, extent;
-    int64_t step; /* 0: threads that differ only in the digit have the same elements */
-    int axis;
-};
-
-/* Computes the digit: from the thread's place along one axis, if it depends on no other axis. */
-static struct scalar digit_of(struct emit *m, const struct deal *d, const struct digit *r)
-{
-    int64_t below = 1, end = kernel_block_threads(m->kernel), weight = r->weight;
-    struct scalar v = d->number;
-    for (int i = 0; i < 3; i++) {
-        const int64_t above = below * threads_along(m, i);
-        if (weight % below == 0 && above % (weight * r->extent) == 0) {
-            v = place_of_thread(m, i);
-            weight /= below;
-            end = threads_along(m, i);
-            break;
-        }
-        below = above;
-    }
-    v = emit_by(m, THREAD_DIV, emit_as(m, v, DT_U32), weight);
-    if (weight * r->extent < end)
-        v = emit_by(m, THREAD_REM, v, r->extent);
-    return emit_as(m, v, DT_I32);
-}
-
-/* Finds the digits of lanes and warps in a layout, and merges neighbours. Returns their number; -1: a digit does not add to the
- * coordinates, or moves elements along two axes. */
-static int find_digits(const struct layout *l, struct digit *digits)
-{
-    int count = 0;
-    for (int i = 0; i < l->digit_count; i++) {
-        const struct layout_digit *g = &l->digits[i];
-        const enum layout_axis in = l->ins[g->in].axis;
-        struct digit r = {.extent = g->extent, .weight = layout_weight(l, i)};
-        if (in == AXIS_REG || g->extent == 1)
-            continue;
-        r.weight *= in == AXIS_WARP ? WARP_LANES : 1;
-        for (int j = 0; j < l->out_count; j++) {
-            if (g->xor [j] || (g->add[j] && r.step))
-                return -1;
-            if (g->add[j])
-                r.step = g->add[j], r.axis = j;
-        }
-        struct digit *last = count ? &digits[count - 1] : NULL;
-        if (last && last->axis == r.axis && last->weight * last->extent == r.weight &&
-            last->step * last->extent == r.step && r.step)
-            last->extent *= r.extent;
-        else
-            digits[count++] = r;
-    }
-    return count;
-}
-
-static bool deal_to_warps(struct emit *m, struct deal *d)
-{
-    const struct type *t = d->type;
-    const int warps = (int)(kernel_block_threads(m->kernel) / WARP_LANES);
-    int32_t extents[MAX_RANK];
-    for (int i = 0; i < t->rank; i++)
-        extents[i] = (int32_t)t->extent[i];
-    if (!layout_blocked(extents, t->rank, dtype_table[t->dtype].bits, d->vector, warps, &d->layout))
-        return false;
-    layout_runs(&d->layout);
-    struct digit digits[LAYOUT_DIGITS];
-    const int count = find_digits(&d->layout, digits);
-    for (int i = 0; i < count; i++) {
-        const struct digit *r = &digits[i];
-        struct scalar v = digit_of(m, d, r);
-        if (!r->step) {
-            d->first = both(m, d->first, emit_op2(m, THREAD_EQ, DT_I32, v, number(0)));
-            continue;
-        }
-        v = emit_op2(m, THREAD_MUL, DT_I32, v, number(r->step));
-        d->thread[r->axis] = plus(m, v, d->thread[r->axis]);
-        d->most[r->axis] += (r->extent - 1) * r->step;
-    }
-    d->pieces = layout_in_extent(&d->layout, AXIS_REG) / d->vector;
-    return count >= 0 && d->pieces * d->vector <= MOST_REGISTERS;
-}
-
 struct piece emit_piece_in_turn(struct emit *m, const struct type *t, struct scalar at)
 {
     const int64_t count = type_elements(t);
@@ -164,25 +65,6 @@ struct piece emit_piece_in_turn(struct emit *m, const struct type *t, struct sca
         p.at[i].thread =
             emit_as(m, left > 1 ? emit_by(m, THREAD_REM, rest, t->extent[i]) : rest, DT_I32);
         rest = emit_by(m, THREAD_DIV, rest, t->extent[i]);
-    }
-    return p;
-}
-
-static struct piece piece_at(struct emit *m, const struct deal *d, int64_t i)
-{
-    int32_t in[LAYOUT_INS] = {0}, out[LAYOUT_OUTS];
-    if (d->in_turn)
-        return emit_piece_in_turn(m, d->type,
-                                  plus(m, d->number, number(i * kernel_block_threads(m->kernel))));
-    struct piece p = {.mine = d->first};
-    in[layout_in_index(&d->layout, AXIS_REG)] = (int32_t)(i * d->vector);
-    layout_apply(&d->layout, in, out);
-    for (int j = 0; j < d->type->rank; j++) {
-        const int64_t extent = d->type->extent[j];
-        p.at[j] = (struct coordinate){d->thread[j], out[j], d->most[j] + 1};
-        if (d->most[j] + out[j] >= extent)
-            p.mine = both(m, p.mine,
-                          emit_op2(m, THREAD_LT, DT_I32, d->thread[j], number(extent - out[j])));
     }
     return p;
 }
@@ -422,92 +304,6 @@ struct scalar emit_value_at(struct emit *m, const struct expr *e, const struct c
     }
 }
 
-/* --- copies --- */
-
-static bool is_slice(const struct expr *e, enum storage storage)
-{
-    return e->op == OP_ACCESS && e->sym->storage == storage && e->type.rank > 0;
-}
-
-/* Returns whether the copy does not change elements: no cast, no broadcast, no operation. */
-static bool is_plain(const struct expr *target, const struct expr *value)
-{
-    return value->op == OP_ACCESS && type_same_shape(&value->type, &target->type) &&
-           value->sym->type.dtype == target->sym->type.dtype && value->type.dtype != DT_BOOL;
-}
-
-struct narrowest {
-    struct emit *m;
-    const struct expr *target;
-    int vector;
-};
-
-static int widest_of(struct emit *m, const struct expr *e)
-{
-    return plan_copier_of(m->options->target, e).bytes / (int)dtype_size(e->type.dtype);
-}
-
-static void note_copy(void *user, struct stmt *s)
-{
-    struct narrowest *n = user;
-    const struct expr *to = n->target;
-    struct expr whole = {.op = OP_ACCESS, .sym = s->sym};
-    const struct expr *target = s->target;
-    if (s->kind == STMT_DECL && s->value) {
-        whole.type = s->sym->type;
-        target = &whole;
-    }
-    const bool stores =
-        s->kind == STMT_ASSIGN || s->kind == STMT_ASYNC_COPY || (s->kind == STMT_DECL && s->value);
-    if (!stores || target->sym != to->sym || !is_slice(s->value, ST_VIEW) ||
-        !type_same_shape(&target->type, &to->type) || !is_plain(target, s->value))
-        return;
-    int vector = widest_of(n->m, s->value);
-    if (target->sym->storage == ST_SHARED)
-        vector = emit_access_width(n->m, target, vector);
-    n->vector = vector < n->vector ? vector : n->vector;
-}
-
-/* Returns how many elements a thread moves together. All copies to an array use the same number, so that a thread waits for the
- * elements that it copied itself. */
-static int choose_vector(struct emit *m, const struct expr *target, const struct expr *value)
-{
-    const struct type *t = &target->type;
-    const bool copies = is_slice(value, ST_VIEW) && is_plain(target, value);
-    const int64_t last = t->extent[t->rank - 1], threads = kernel_block_threads(m->kernel);
-    int vector = VECTOR_BYTES / (int)dtype_size(t->dtype);
-    if (target->sym->storage == ST_VIEW) {
-        vector = widest_of(m, target);
-    } else if (copies) {
-        struct narrowest n = {m, target, vector};
-        stmt_walk(m->kernel->body, note_copy, &n);
-        vector = n.vector;
-    }
-    while (vector > 1 && (last % vector != 0 || (!(copies && target->sym->storage == ST_SHARED) &&
-                                                 vector * threads > type_elements(t))))
-        vector /= 2;
-    return vector > 1 ? vector : 1;
-}
-
-static bool deal(struct emit *m, const struct expr *target, const struct expr *value,
-                 struct deal *d)
-{
-    const int64_t threads = kernel_block_threads(m->kernel);
-    *d = (struct deal){.type = &target->type, .in_turn = threads % WARP_LANES != 0, .vector = 1};
-    d->number = emit_thread_number(m);
-    d->first = emit_constant(DT_BOOL, 1);
-    for (int i = 0; i < MAX_RANK; i++)
-        d->thread[i] = number(0);
-    d->pieces = (type_elements(d->type) + threads - 1) / threads;
-    if (!d->in_turn)
-        d->vector = choose_vector(m, target, value);
-    if (d->in_turn || deal_to_warps(m, d))
-        return true;
-    emit_missing(m, target->loc, "a copy of more than 512 elements of a thread",
-                 "copy parts of it in a loop");
-    return false;
-}
-
 void emit_access_store(struct emit *m, const struct expr *target, const struct piece *p, int vector,
                        const struct scalar *v, const struct scalar *gathered)
 {
@@ -524,33 +320,6 @@ void emit_access_store(struct emit *m, const struct expr *target, const struct p
         if (v[0].o.kind != THREAD_VALUE || v[0].o.value->type.count != count || count == 1)
             all_of.o = emit_join(m, t, all, count);
         emit_store_if(m, target, x.index, x.inside, all_of);
-    }
-}
-
-static bool moves_vectors(struct emit *m, const struct deal *d, const struct expr *target,
-                          const struct expr *value)
-{
-    return d->vector > 1 && is_plain(target, value) &&
-           emit_access_width(m, value, d->vector) == d->vector &&
-           emit_access_width(m, target, d->vector) == d->vector;
-}
-
-/* Reads the value for a piece: v has one scalar for each element, or the first one is a group of all. */
-static void read(struct emit *m, const struct deal *d, const struct expr *target,
-                 const struct expr *value, const struct piece *p, struct scalar *v)
-{
-    const struct type *t = &target->type;
-    const int vector = d->vector;
-    struct coordinate own[MAX_RANK];
-    if (moves_vectors(m, d, target, value)) {
-        v[0] = read_memory(m, value, p->at, p->mine, vector);
-        return;
-    }
-    for (int i = 0; i < vector; i++) {
-        broadcast_coordinates(&value->type, t, p->at, own);
-        if (value->type.rank > 0 && value->type.extent[value->type.rank - 1] > 1)
-            own[value->type.rank - 1].more += i;
-        v[i] = emit_as(m, emit_value_at(m, value, own, p->mine), target->sym->type.dtype);
     }
 }
 
@@ -633,73 +402,67 @@ bool emit_reads_memory(struct emit *m, const struct expr *e, const struct expr *
     return r.found;
 }
 
-/* --- notes --- */
+/* --- copies --- */
 
-/* Notes the access of a copy, whose vectors have `vector` elements. */
-static void note_access(struct emit *m, const struct deal *d, const struct expr *e, int vector,
-                        bool store)
-{
-    if (d->in_turn)
-        emit_note_elements(m, e, 1, store);
-    else if (e->sym->storage == ST_VIEW)
-        emit_note_vectors(m, e, vector, d->pieces * (d->vector / vector), store);
-    else if (e->sym->storage == ST_SHARED)
-        emit_note_part(m, e, &d->layout, vector, store);
-}
-
-static void note_reads(struct emit *m, const struct deal *d, const struct expr *target,
-                       const struct expr *value)
+static void note_reads(struct emit *m, const struct expr *value)
 {
     for (int i = 0; i < value->count; i++)
-        note_reads(m, d, target, value->args[i]);
+        note_reads(m, value->args[i]);
     if (value->op == OP_ACCESS)
-        note_access(m, d, value, moves_vectors(m, d, target, value) ? d->vector : 1, false);
+        emit_note_elements(m, value, 1, false);
 }
 
-/* --- the copy --- */
+/* Reads the value for an element of the target. */
+static struct scalar read(struct emit *m, const struct expr *target, const struct expr *value,
+                          const struct piece *p)
+{
+    struct coordinate own[MAX_RANK];
+    broadcast_coordinates(&value->type, &target->type, p->at, own);
+    return emit_as(m, emit_value_at(m, value, own, p->mine), target->sym->type.dtype);
+}
 
-/* Copies in a loop, one piece in each iteration. */
-static void copy_in_loop(struct emit *m, const struct deal *d, const struct expr *target,
-                         const struct expr *value)
+/* Copies in a loop, one element in each iteration. */
+static void copy_in_loop(struct emit *m, const struct expr *target, const struct expr *value,
+                         struct scalar thread, int64_t rounds)
 {
     const int64_t threads = kernel_block_threads(m->kernel);
     const struct open_loop loop = emit_open_loop(m);
     const struct thread_type type = {.dtype = DT_I32, .count = 1};
-    struct scalar v, at = {emit_loop_argument(m, &loop, d->number.o, type), DT_I32};
-    const struct piece p = emit_piece_in_turn(m, d->type, at);
-    read(m, d, target, value, &p, &v);
+    struct scalar at = {emit_loop_argument(m, &loop, thread.o, type), DT_I32};
+    const struct piece p = emit_piece_in_turn(m, &target->type, at);
+    const struct scalar v = read(m, target, value, &p);
     if (emit_reads_memory(m, value, target, EMIT_SAME_THREAD, NULL))
         emit_missing(m, target->loc, "a large copy of an array to itself", NULL);
     emit_access_store(m, target, &p, 1, &v, NULL);
     struct scalar next = plus(m, at, number(threads));
-    struct scalar turned = emit_op2(m, THREAD_SUB, DT_I32, next, d->number);
-    struct scalar done = emit_op2(m, THREAD_GE, DT_I32, turned, number(d->pieces * threads));
+    struct scalar turned = emit_op2(m, THREAD_SUB, DT_I32, next, thread);
+    struct scalar done = emit_op2(m, THREAD_GE, DT_I32, turned, number(rounds * threads));
     emit_loop_leave(m, done);
     emit_close_loop(m, &loop, &next.o, 1);
 }
 
 void emit_copy(struct emit *m, const struct expr *target, const struct expr *value)
 {
-    struct deal d;
-    if (!deal(m, target, value, &d))
-        return;
-    note_reads(m, &d, target, value);
-    note_access(m, &d, target, emit_access_width(m, target, d.vector), true);
-    if (d.in_turn && d.pieces > MOST_ROUNDS) {
-        copy_in_loop(m, &d, target, value);
+    const int64_t threads = kernel_block_threads(m->kernel),
+                  rounds = (type_elements(&target->type) + threads - 1) / threads;
+    const struct scalar thread = emit_thread_number(m);
+    note_reads(m, value);
+    emit_note_elements(m, target, 1, true);
+    if (rounds > MOST_ROUNDS) {
+        copy_in_loop(m, target, value, thread, rounds);
         return;
     }
-    struct scalar *v = arena_array(m->arena, struct scalar, d.pieces * d.vector + 1);
-    struct piece *p = arena_array(m->arena, struct piece, d.pieces + 1);
-    for (int64_t i = 0; i < d.pieces && !m->failed; i++) {
-        p[i] = piece_at(m, &d, i);
-        read(m, &d, target, value, &p[i], &v[i * d.vector]);
+    struct scalar *v = arena_array(m->arena, struct scalar, rounds + 1);
+    struct piece *p = arena_array(m->arena, struct piece, rounds + 1);
+    for (int64_t i = 0; i < rounds && !m->failed; i++) {
+        p[i] = emit_piece_in_turn(m, &target->type, plus(m, thread, number(i * threads)));
+        v[i] = read(m, target, value, &p[i]);
     }
     if (emit_reads_memory(m, value, target, EMIT_SAME_THREAD, NULL))
         emit_sync(m);
     const struct loc before = emit_at(m, target->loc);
-    for (int64_t i = 0; i < d.pieces && !m->failed; i++)
-        emit_access_store(m, target, &p[i], d.vector, &v[i * d.vector], NULL);
+    for (int64_t i = 0; i < rounds && !m->failed; i++)
+        emit_access_store(m, target, &p[i], 1, &v[i], NULL);
     emit_at(m, before);
 }
 
@@ -725,37 +488,4 @@ void emit_piece_async(struct emit *m, struct thread_operand to, const struct sym
                                          from->inside.o,
                                          policy};
     thread_add_counted(&m->b, THREAD_COPY_ASYNC, DT_NONE, DT_NONE, 0, all, policy.value ? 7 : 6);
-}
-
-static bool can_copy_async(struct emit *m, const struct stmt *s, const struct deal *d)
-{
-    const int bytes = d->vector * (int)dtype_size(s->target->type.dtype);
-    return plan_copier_of(m->options->target, s->value).copier->to == COPIER_SHARED &&
-           is_plain(s->target, s->value) && plan_is_zero(s->value->otherwise) &&
-           (bytes == 4 || bytes == 8 || bytes == 16) &&
-           emit_access_width(m, s->target, d->vector) == d->vector && !d->in_turn;
-}
-
-void emit_copy_async(struct emit *m, const struct stmt *s)
-{
-    struct deal d;
-    if (!deal(m, s->target, s->value, &d))
-        return;
-    if (!can_copy_async(m, s, &d)) {
-        emit_copy(m, s->target, s->value);
-        return;
-    }
-    const int64_t bytes = (int64_t)d.vector * (int64_t)dtype_size(s->target->type.dtype);
-    emit_note_copy(m, s, &d.layout, d.vector);
-    const struct thread_operand policy = emit_cache_policy(m, s);
-    for (int64_t i = 0; i < d.pieces; i++) {
-        const struct piece p = piece_at(m, &d, i);
-        const struct scalar all = emit_constant(DT_BOOL, 1);
-        const struct element from = emit_access_at(m, s->value, p.at, all, NULL);
-        const struct element to = emit_access_at(m, s->target, p.at, p.mine, NULL);
-        struct thread_region *outer = emit_open_if(m, to.inside);
-        emit_piece_async(m, emit_shared_at(m, s->target->sym, to.index), s->value->sym, &from,
-                         bytes, policy);
-        m->b.region = outer;
-    }
 }

@@ -62,6 +62,9 @@ struct spots {
     int vector; /* registers with consecutive values of the last result, the first a multiple of this number */
 };
 struct spots emit_spots(struct emit *m, const struct layout *l);
+/* Computes a digit of the thread's number in its block, number / weight % extent, a u32: in a thread-level kernel, from the thread's
+ * place along one axis, if the digit depends on no other axis. */
+struct scalar emit_thread_digit(struct emit *m, int64_t weight, int64_t extent);
 /* Returns result `out` of the register. */
 struct coordinate emit_spot(struct emit *m, const struct spots *s, int out, int32_t reg);
 /* Returns whether the register's element is within the extents of the axes (a bit each). */

@@ -325,6 +325,26 @@ static const struct known_way *known_way(struct emit *m, const struct part *p,
     return k;
 }
 
+/* Returns the step from each thread's place to that of the next thread, if lanes and warps have the same; else 0. */
+static int64_t step_of_threads(const struct layout *l)
+{
+    const struct layout_digit *lane = NULL, *warp = NULL;
+    for (int d = 0; d < l->digit_count; d++) {
+        const struct layout_digit *g = &l->digits[d];
+        const enum layout_axis axis = l->ins[g->in].axis;
+        const struct layout_digit **of = axis == AXIS_LANE   ? &lane
+                                         : axis == AXIS_WARP ? &warp
+                                                             : NULL;
+        if (of && (*of || g->xor [0]))
+            return 0;
+        if (of)
+            *of = g;
+    }
+    const bool follows = lane && warp && lane->extent == WARP_LANES &&
+                         (int64_t)lane->add[0] * WARP_LANES == warp->add[0];
+    return follows ? lane->add[0] : 0;
+}
+
 static bool open_way(struct emit *m, const struct part *p, const struct layout *regs, bool store,
                      int elements, struct shared_way *w)
 {
@@ -337,7 +357,10 @@ static bool open_way(struct emit *m, const struct part *p, const struct layout *
     layout_copy(&w->composed, &k->composed);
     w->split = k->split;
     struct sums sums = {number(0), number(w->composed.flip[0])};
-    for (int i = 0; i < w->composed.in_count; i++)
+    const int64_t step = step_of_threads(&w->composed);
+    if (step)
+        sums.adds = emit_by(m, THREAD_MUL, m->place.number, step);
+    for (int i = 0; !step && i < w->composed.in_count; i++)
         if (w->composed.ins[i].axis == AXIS_LANE)
             add_counter(m, &w->composed, i, m->place.lane, &sums);
         else if (w->composed.ins[i].axis == AXIS_WARP)

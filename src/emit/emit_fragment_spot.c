@@ -19,13 +19,27 @@ static int64_t thread_weight(const struct layout *l, int d)
     return (int64_t)layout_weight(l, d) * (of_warp ? WARP_LANES : 1);
 }
 
-/* Computes a digit of the thread's number in its block. */
+struct scalar emit_thread_digit(struct emit *m, int64_t weight, int64_t extent)
+{
+    int64_t below = 1, end = m->layouts->threads;
+    struct scalar v = m->place.number;
+    for (int i = 0; i < 3 && m->kernel->threads[i] > 0; i++) {
+        const int64_t along = m->kernel->threads[i];
+        if (weight % below == 0 && below * along % (weight * extent) == 0) {
+            v = emit_place(m, (enum thread_opcode)((int)THREAD_TID_X + i));
+            weight /= below;
+            end = along;
+            break;
+        }
+        below *= along;
+    }
+    v = emit_by(m, THREAD_DIV, v, weight);
+    return weight * extent < end ? emit_by(m, THREAD_REM, v, extent) : v;
+}
+
 static struct scalar digit(struct emit *m, int64_t weight, int64_t extent)
 {
-    struct scalar v = emit_by(m, THREAD_DIV, m->place.number, weight);
-    if (weight * extent < m->layouts->threads)
-        v = emit_by(m, THREAD_REM, v, extent);
-    return emit_as(m, v, DT_I32);
+    return emit_as(m, emit_thread_digit(m, weight, extent), DT_I32);
 }
 
 static bool is_power_of_2(int64_t n)

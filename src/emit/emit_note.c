@@ -123,47 +123,6 @@ void emit_note_async(struct emit *m, const struct stmt *s, const struct access *
                                           .least = how->least});
 }
 
-/* Finds how the registers of a layout access a part of a shared tile, in vectors of `vector` elements. Tiles of thread-level
- * kernels lie row by row, so the start of the part only rotates the banks. */
-static void find_way(struct emit *m, const struct expr *e, const struct layout *regs, int vector,
-                     struct shared_way *w)
-{
-    struct layout memory, cut;
-    enum layout_axis map[AXIS_COUNT];
-    int axis = 0;
-    layout_copy(&memory, plan_shared(m->layouts, e->sym));
-    for (int a = 0; a < AXIS_COUNT; a++)
-        map[a] = (enum layout_axis)a;
-    for (int i = 0; i < e->sym->type.rank; i++) {
-        const bool element = i < e->indices && e->index[i].kind == IX_ELEMENT;
-        const bool has_form =
-            element ? layout_fix(&memory, AXIS_DIM(i), 0, &cut)
-                    : layout_slice_in(&memory, AXIS_DIM(i), 0, (int32_t)e->type.extent[axis], &cut);
-        if (has_form)
-            layout_copy(&memory, &cut);
-        if (!element)
-            map[AXIS_DIM(i)] = AXIS_DIM(axis++);
-    }
-    layout_rename(&memory, map, &cut);
-    *w = (struct shared_way){.regs = regs, .dtype = e->sym->type.dtype};
-    layout_access_lanes(regs, &cut, 8 * size_of(w->dtype), vector * size_of(w->dtype), &w->how);
-}
-
-void emit_note_part(struct emit *m, const struct expr *e, const struct layout *regs, int vector,
-                    bool store)
-{
-    struct shared_way w;
-    find_way(m, e, regs, vector, &w);
-    emit_note_way(m, e->loc, e->sym, &w, store);
-}
-
-void emit_note_copy(struct emit *m, const struct stmt *s, const struct layout *regs, int vector)
-{
-    struct shared_way w;
-    find_way(m, s->target, regs, vector, &w);
-    emit_note_async(m, s, &w.how);
-}
-
 void emit_note_atomics(struct emit *m, const struct expr *e, int elements, int64_t count,
                        bool wanted)
 {

@@ -566,10 +566,9 @@ struct scalar *emit_atomic(struct emit *m, const struct expr *e);
 struct scalar emit_atomic_at(struct emit *m, const struct expr *e, const struct scalar *index,
                              const struct scalar *values, struct scalar inside, bool wanted);
 
-/* --- emit_copy.c: of thread-level kernels --- */
+/* --- emit_copy.c: of thread-level kernels whose threads are not whole warps --- */
 
 void emit_copy(struct emit *m, const struct expr *target, const struct expr *value);
-void emit_copy_async(struct emit *m, const struct stmt *s);
 
 /* --- emit_tensor.c --- */
 
@@ -606,11 +605,6 @@ void emit_note_atomics(struct emit *m, const struct expr *e, int elements, int64
 /* Notes a copy in the background to a shared tile. */
 struct access;
 void emit_note_async(struct emit *m, const struct stmt *s, const struct access *how);
-/* The same for vectors of a layout's registers; the second function is for accesses that are not in the background. */
-struct layout;
-void emit_note_copy(struct emit *m, const struct stmt *s, const struct layout *regs, int vector);
-void emit_note_part(struct emit *m, const struct expr *e, const struct layout *regs, int vector,
-                    bool store);
 /* Notes the values that hold a variable, unless values are noted already. */
 void emit_note_holder(struct emit *m, const struct variable *v, struct thread_value *const *values);
 /* Notes the last values of the variables without noted values. */

@@ -20,11 +20,17 @@ static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)
 
 /* --- statements --- */
 
+/* Returns whether all threads together store to the target. */
+static bool is_copy(const struct expr *target, const struct expr *value)
+{
+    return target->type.rank > 0 && emit_is_collective(target) && emit_is_collective(value);
+}
+
 static void store(struct emit *m, const struct expr *target, const struct expr *value)
 {
     struct scalar one;
-    if (target->type.rank > 0 && emit_is_collective(target) && emit_is_collective(value)) {
-        if (emit_has_layout(m, value))
+    if (is_copy(target, value)) {
+        if (m->fragments)
             emit_by_tiles.store(m, target, value);
         else
             emit_copy(m, target, value);
@@ -64,6 +70,14 @@ static void atomic(struct emit *m, const struct expr *e)
         emit_atomic(m, e);
 }
 
+static void copy_async(struct emit *m, const struct stmt *s)
+{
+    if (m->fragments)
+        emit_planned_copy(m, s);
+    else
+        emit_copy(m, s->target, s->value);
+}
+
 /* --- the kernel --- */
 
 static void note_exchange(void *user, struct expr **at)
@@ -73,7 +87,11 @@ static void note_exchange(void *user, struct expr **at)
 
 static void note_tiles(void *user, struct stmt *s)
 {
+    const bool declares = s->kind == STMT_DECL && s->value,
+               shared = s->kind == STMT_DECL && s->sym->storage == ST_SHARED;
     *(bool *)user |= s->kind == STMT_DECL && s->sym->storage == ST_REG;
+    *(bool *)user |= s->kind == STMT_ASYNC_COPY || (declares && shared) ||
+                     (s->kind == STMT_ASSIGN && is_copy(s->target, s->value));
     expr_walk(&s->value, note_exchange, user);
     expr_walk(&s->condition, note_exchange, user);
 }
@@ -104,5 +122,5 @@ const struct by_threads emit_by_threads = {
     .declare = declare,
     .assign = assign,
     .atomic = atomic,
-    .copy_async = emit_copy_async,
+    .copy_async = copy_async,
 };

@@ -262,8 +262,8 @@ void emit_use_fragments(struct emit *m, struct scalar thread)
     m->place.number = m->place.lane = thread;
     m->place.warp = emit_constant(DT_U32, 0);
     if (m->place.warps > 1) { /* as digits of the thread's number, which layouts have, too */
-        m->place.lane = emit_by(m, THREAD_REM, thread, WARP_LANES);
-        m->place.warp = emit_by(m, THREAD_DIV, thread, WARP_LANES);
+        m->place.lane = emit_thread_digit(m, 1, WARP_LANES);
+        m->place.warp = emit_thread_digit(m, WARP_LANES, m->place.warps);
     }
 }
 
