@@ -242,6 +242,24 @@ def test_misspelt(tool):
     expect(tool, ["version", "x"], 2, out="", err="tilewright: version takes no arguments\n")
 
 
+def test_other_inputs(tool, folder):
+    """An option that has no meaning for the input is refused: a report that a server waits for would be missing."""
+    ptx, program = "kernels/cuda/block_sum.ptx", "is for a program (-- PROGRAM), not for"
+    for option in ("junit=x", "sarif=x", "trace=x", "limit=3", "launch=3", "skip=2", "stub", "keep-going"):
+        for command in ("check",) if option.split("=")[0] in ("junit", "sarif", "trace", "limit") else ("check", "run"):
+            for file in (SHARED, ptx):
+                expect(tool, [command, file, f"--{option}"], 2, out="", err=f"tilewright: --{option.split('=')[0]} {program} {file}\n")
+    for option in ("sms=3", "tuned", "store=x", "same-bits", "profile", "svg=x"):
+        expect(tool, ["run", ptx, f"--{option}"], 2, out="", err=f"tilewright: --{option.split('=')[0]} is for .tile files; ")
+    for option in ("variants=3", "same-bits", "table=x", "store=x"):
+        expect(tool, ["build", SHARED, f"--{option}", "--out", folder], 2, out="", err=f"tilewright: --{option.split('=')[0]} is for a family, not for {SHARED}\n")
+    for option in ("threads=2", "fill=rand"):
+        expect(tool, ["explain", SHARED, f"--{option}"], 2, out="", err=f"tilewright: --{option.split('=')[0]} is for --device cpu, not for a GPU\n")
+    for option in ("stage=ptx", "after=join", "set=m=3", "tune=T=16", "type=f16", "same-bits"):
+        expect(tool, ["show", SHARED, "--kernels", f"--{option}"], 2, out="",
+               err=f"tilewright: --{option.split('=')[0]} is for the program of one kernel, not for --kernels\n")
+
+
 def test_kernels(tool, folder):
     with open(f"{folder}/two.tile", "w") as out:
         out.write(TWO)
@@ -430,6 +448,7 @@ def main():
     test_examples(tool)
     test_misspelt(tool)
     with tempfile.TemporaryDirectory() as folder:
+        test_other_inputs(tool, folder)
         test_kernels(tool, folder)
         test_pipes(tool, folder)
         test_kernel_named(tool, folder)

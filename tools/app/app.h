@@ -30,7 +30,7 @@ int app_print(const struct app_report *r, const char *lines);
 
 #define OPTION_APP_LAUNCH                                                                          \
     {                                                                                              \
-        .name = "launch", .values = 1, .value = "N",                                               \
+        .name = "launch", .of_programs = true, .values = 1, .value = "N",                          \
         .help = "only the program's launch N is watched, counted from 1; --kernel NAME: only\n"    \
                 "launches of the kernel with that name, without namespaces and template\n"         \
                 "arguments, or with that symbol"                                                   \
@@ -38,38 +38,43 @@ int app_print(const struct app_report *r, const char *lines);
 
 #define OPTION_APP_SKIP                                                                            \
     {                                                                                              \
-        .name = "skip", .values = 1, .value = "N",                                                 \
+        .name = "skip", .of_programs = true, .values = 1, .value = "N",                            \
         .help = "the program's first N launches are not watched"                                   \
     }
 
 #define OPTION_APP_LIMIT                                                                           \
     {                                                                                              \
-        .name = "limit", .values = 1, .value = "N",                                                \
+        .name = "limit", .of_programs = true, .values = 1, .value = "N",                           \
         .help = "warp instructions of a launch that are watched in full (default 20000000);\n"     \
                 "after that, one of 64 blocks is watched; 0: all blocks are"                       \
     }
 
 #define OPTION_APP_FILES                                                                           \
-    {.name = "sarif", .values = 1, .value = "FILE", .help = "writes the findings as SARIF"},       \
+    {.name = "sarif",                                                                              \
+     .of_programs = true,                                                                          \
+     .values = 1,                                                                                  \
+     .value = "FILE",                                                                              \
+     .help = "writes the findings as SARIF"},                                                      \
     {                                                                                              \
-        .name = "junit", .values = 1, .value = "FILE",                                             \
+        .name = "junit", .of_programs = true, .values = 1, .value = "FILE",                        \
         .help = "writes the findings as JUnit's XML"                                               \
     }
 
 #define OPTION_APP_KEEP_GOING                                                                      \
     {                                                                                              \
-        .name = "keep-going",                                                                      \
+        .name = "keep-going", .of_programs = true,                                                 \
         .help = "the program's calls succeed after a launch with a bad access"                     \
     }
 
 #define OPTION_APP_STUB                                                                            \
     {                                                                                              \
-        .name = "stub", .help = "products of matrices by cuBLAS run on the host"                   \
+        .name = "stub", .of_programs = true,                                                       \
+        .help = "products of matrices by cuBLAS run on the host"                                   \
     }
 
 #define OPTION_APP_TRACE                                                                           \
     {                                                                                              \
-        .name = "trace", .values = 1, .value = "FOLDER",                                           \
+        .name = "trace", .of_programs = true, .values = 1, .value = "FOLDER",                      \
         .help = "writes the calls, the PTX of each module, and for each launch the command\n"      \
                 "that repeats it, with its memory"                                                 \
     }

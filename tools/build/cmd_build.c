@@ -169,6 +169,7 @@ static void builder_close(struct builder *b)
 static int build_run(const struct command *self, const struct options *given)
 {
     struct builder b = {.self = self, .given = given};
+    static const char *const of_family[] = {"variants", "same-bits", "table", "store", NULL};
     const char *out = options_value(given, "out");
     if (given->word_count == 0)
         return usage_error(NULL, self, "which FILE?");
@@ -182,6 +183,8 @@ static int build_run(const struct command *self, const struct options *given)
         status = build_find_targets(&b);
     if (status == STATUS_OK)
         status = build_find_kernels(&b);
+    if (status == STATUS_OK && !b.family_count)
+        status = options_refuse(given, of_family, "a family", given->words[0]);
     if (status == STATUS_OK)
         status = settings_known(b.members, b.member_count, given);
     if (status == STATUS_OK)

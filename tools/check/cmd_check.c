@@ -357,16 +357,16 @@ static int check_run(const struct command *self, const struct options *given)
         return app_run(self, given, true);
     if (given->word_count == 0)
         return usage_error(NULL, self, "which FILE?");
+    if (has_app_options(given, given->words[0]))
+        return STATUS_USAGE;
     for (int i = 0; i < given->word_count; i++)
         if (is_ptx_file(given->words[i]))
             return check_ptx(self, given);
     if (has_ptx_options(given, given->words[0]))
         return STATUS_USAGE;
     static const char *const of_ptx[] = {"seed", "device", "sm", "counters", NULL};
-    const char *other = options_any(given, of_ptx);
-    if (other)
-        return usage_error(NULL, self, "--%s is for PTX and CUDA C, not for %s", other,
-                           given->words[0]);
+    if (options_refuse(given, of_ptx, "PTX and CUDA C", given->words[0]) != STATUS_OK)
+        return STATUS_USAGE;
     struct check c = {.self = self,
                       .given = given,
                       .json = {.out = stdout},

@@ -241,6 +241,26 @@ const char *options_any(const struct options *o, const char *const *names)
     return *names;
 }
 
+int options_refuse(const struct options *o, const char *const *names, const char *what,
+                   const char *file)
+{
+    const char *other = options_any(o, names);
+    return other ? usage_error(o->complaints, o->command, "--%s is for %s, not for %s", other, what,
+                               file)
+                 : STATUS_OK;
+}
+
+bool has_app_options(const struct options *o, const char *file)
+{
+    for (int i = 0; i < o->use_count; i++)
+        if (o->uses[i].spec->of_programs) {
+            usage_error(o->complaints, o->command, "--%s is for a program (-- PROGRAM), not for %s",
+                        o->uses[i].spec->name, file);
+            return true;
+        }
+    return false;
+}
+
 int options_count(const struct options *o, const char *name)
 {
     int count = 0;

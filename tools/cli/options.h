@@ -15,6 +15,7 @@ struct option_spec {
     const char *value; /* the kind of value, for help: "FILE" */
     const char *help;
     const char *elsewhere; /* not NULL: no option of this command; message about it */
+    bool of_programs;      /* for a program after -- alone: has_app_options() */
     const char *now;       /* not NULL: an older name of this option; equal to `name`: an
                               option that help no longer lists */
 };
@@ -54,6 +55,13 @@ bool options_has(const struct options *o, const char *name);
 const char *options_any(const struct options *o, const char *const *names);
 /* Returns the value of the option's last use, or NULL. */
 const char *options_value(const struct options *o, const char *name);
+/* Refuses the first of `names` (ends with NULL) that the command line gives: "--NAME is for WHAT,
+ * not for FILE". Returns STATUS_OK or STATUS_USAGE. */
+int options_refuse(const struct options *o, const char *const *names, const char *what,
+                   const char *file);
+/* Returns whether the command line gives an option for programs, though `file` is none; prints a
+ * message if so. */
+bool has_app_options(const struct options *o, const char *file);
 /* Returns how many times the option is used. */
 int options_count(const struct options *o, const char *name);
 /* Returns the option's next use after `previous` (its first use if `previous` is NULL), or NULL. */

@@ -358,6 +358,7 @@ static bool names_kernels(const struct options *given)
 static int explain_run(const struct command *self, const struct options *given)
 {
     struct options own = *given;
+    static const char *const of_cpu[] = {"fill", "threads", NULL};
     struct explain x = {.command = self, .given = &own};
     own.complaints = &x.complaints;
     if (!given->word_count && !given->use_count)
@@ -375,7 +376,9 @@ static int explain_run(const struct command *self, const struct options *given)
     } else {
         struct program_config config = {
             .colour = on_terminal(stderr), .deadline = &deadline, .complaints = &x.complaints};
-        status = find_gpu(&x);
+        status = options_refuse(&own, of_cpu, "--device cpu", "a GPU");
+        if (status == STATUS_OK)
+            status = find_gpu(&x);
         if (status == STATUS_OK)
             status = context_open(&x.ctx, &config);
         if (status == STATUS_OK)

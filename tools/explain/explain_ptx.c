@@ -7,8 +7,8 @@
 
 static int check_options(struct explain *x)
 {
-    static const char *const of_tile[] = {"set",   "tune",    "type", "compare",
-                                          "sweep", "measure", NULL};
+    static const char *const of_tile[] = {"set",   "tune",    "type",      "compare",
+                                          "sweep", "measure", "same-bits", NULL};
     static const char compare[] =
         ". To compare with a .tile kernel, explain each by itself, with the same --device: "
         "`Predicted` and `Roofs` of the pages, or `seconds` of --json";

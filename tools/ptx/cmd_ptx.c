@@ -62,8 +62,9 @@ bool has_ptx_options(const struct options *o, const char *file)
 static int refuse_others(struct ptx_command *p)
 {
     static const char *const of_tile[] = {
-        "probe",  "break",  "in-thread", "probe-rows",   "set",    "tune",   "type", "in", "fill",
-        "verify", "repeat", "bind",      "machine-bits", "no-run", "no-sim", "all",  NULL};
+        "probe",     "break",   "in-thread", "probe-rows", "set",          "tune", "type",  "in",
+        "fill",      "verify",  "repeat",    "bind",       "machine-bits", "sms",  "tuned", "store",
+        "same-bits", "profile", "svg",       "no-run",     "no-sim",       "all",  NULL};
     const char *other = options_any(&p->given, of_tile), *order = options_value(&p->given, "order");
     if (options_has(&p->given, "despite") || (order && strcmp(order, "worst") == 0))
         return usage_error(
@@ -99,7 +100,7 @@ static int begin(struct ptx_command *p, const struct command *self, const struct
     const struct options *o = &p->given;
     if (o->word_count != 1)
         return usage_error(&p->complaints, self, "one FILE at a time, where one is PTX or CUDA C");
-    int status = refuse_others(p);
+    int status = has_app_options(o, o->words[0]) ? STATUS_USAGE : refuse_others(p);
     if (status == STATUS_OK)
         status = read_target(p);
     if (status != STATUS_OK)

@@ -407,6 +407,8 @@ static int open_and_run(struct run *r, const struct command *self)
         !time_limit_begin(given, &r->time_limit, &r->deadline.at) ||
         device_asked_read(&asked, given) != STATUS_OK)
         return STATUS_USAGE;
+    if (has_app_options(given, given->words[0]))
+        return STATUS_USAGE;
     r->verify = options_has(given, "verify");
     r->print = r->json ? stderr : stdout;
     r->seconds = need_memory((size_t)r->repeat * sizeof *r->seconds);

@@ -223,6 +223,8 @@ static bool asks_stage(const struct options *given)
 
 static int show_run(const struct command *self, const struct options *given)
 {
+    static const char *const of_program[] = {"stage", "after",     "set", "tune",
+                                             "type",  "same-bits", NULL};
     struct device_asked device;
     char room[16];
     if (options_has(given, "passes"))
@@ -239,6 +241,9 @@ static int show_run(const struct command *self, const struct options *given)
         return usage_error(NULL, self, "--stage thread has no JSON: it is a text of thread IR");
     if (after && stage != STAGE_TILE)
         return usage_error(NULL, self, "--after PASS shows the program: it goes with --stage tile");
+    if (options_has(given, "kernels") &&
+        options_refuse(given, of_program, "the program of one kernel", "--kernels") != STATUS_OK)
+        return STATUS_USAGE;
     struct program p;
     struct deadline deadline = {0};
     double seconds = 0;
