@@ -69,7 +69,7 @@ def test_refused(folder):
                                   ("test --bless -R a", "test --bless does not take: -R a", {})):
         done = dev(folder, *words.split(), **variables)
         expect(done.returncode == 2 and done.stderr.startswith("dev: ") and why in done.stderr and not done.stdout, done)
-    for words in ("test --help", "test -h", "build --help", "fmt -h"):
+    for words in ("test --help", "test -h", "build --help", "play --help", "fmt -h"):
         done = dev(folder, *words.split())
         expect(done.returncode == 0 and done.stdout.startswith("./dev demo ") and not done.stderr, done)
     expect(not os.path.exists(f"{folder}/bin/calls"), "something was called")
