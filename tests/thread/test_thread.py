@@ -565,6 +565,15 @@ def products_of(a, b, total, elements):
             f"%x = reduce_add.{total} %w store.{total} %out, %n, 0, %x")
 
 
+def check_command_line(program):
+    """A misspelt pass or path is refused, rather than printed as the program without it."""
+    path = f"{TESTS}/hopper/matmul.thread"
+    for words, said in ((["--pass=hois", path], " --pass=hoist "), (["missing.thread"], "missing.thread: No such file"), ([], "FILE.thread")):
+        done = run(program, *words)
+        if done.returncode != 2 or done.stdout or said not in done.stderr:
+            fail(f"{words}: {done}")
+
+
 def main():
     program, tool = os.environ["THREAD_TEXT"], os.path.abspath(sys.argv[1])
     if "--bless" in sys.argv:
@@ -572,6 +581,7 @@ def main():
             check_passes(program, folder, True)
         return
     check_documented()
+    check_command_line(program)
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
             check_case(program, folder, *case)

@@ -8,6 +8,7 @@
  * Status 1: the text is wrong; the messages go to standard output. */
 #include "nvptx/nvptx.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,14 @@ static const struct {
     {"--pass=enter", thread_enter},
 };
 
+static bool is_option(const char *word)
+{
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+        if (strcmp(passes[i].name, word) == 0)
+            return true;
+    return false;
+}
+
 /* Prints what `option` says. Returns whether the text is right. */
 static bool show(struct arena *a, const struct source *source, const char *option)
 {
@@ -89,9 +98,17 @@ int main(int count, char **words)
     jmp_buf out_of_memory;
     struct arena arena;
     struct source source = {.name = text_base_name(words[count - 1])};
+    if (count < 2 || count > 3 || (count == 3 && !is_option(words[1]))) {
+        fprintf(stderr, "thread_text [OPTION] FILE.thread\noptions:");
+        for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+            fprintf(stderr, " %s", passes[i].name);
+        fputc('\n', stderr);
+        return 2;
+    }
     source.text = read_file(words[count - 1], &source.length);
-    if (count < 2 || !source.text || setjmp(out_of_memory)) {
-        fprintf(stderr, "thread_text [--ptx | --optimised | --plain | --pass=NAME] FILE.thread\n");
+    if (!source.text || setjmp(out_of_memory)) {
+        fprintf(stderr, "thread_text: %s: %s\n", words[count - 1],
+                source.text ? "out of memory" : strerror(errno));
         return 2;
     }
     arena_init(&arena, &allocator_libc, &out_of_memory);
