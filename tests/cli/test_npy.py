@@ -90,9 +90,9 @@ def good(descr="'<f4'", order="False", shape="(2,)"):
 
 
 BROKEN = {  # content of the file: a part of the message
-    "empty": (b"", "no .npy file"),
-    "garbage": (b"garbage, not an array at all", "no .npy file"),
-    "magic": (b"\x93NUMPY", "no .npy file"),
+    "empty": (b"", "is not a .npy file"),
+    "garbage": (b"garbage, not an array at all", "is not a .npy file"),
+    "magic": (b"\x93NUMPY", "is not a .npy file"),
     "version": (b"\x93NUMPY\x09\x00\x10\x00" + b" " * 16, "version 9"),
     "cut in the header": (header(good(), length=500), "header"),
     "long header": (header(good(), version=2, length=2**31), "header"),

@@ -230,6 +230,7 @@ def test_misspelt(tool):
     expect(tool, ["run", SHARED, "--fill", "rnd"], 2, err="rand")
     expect(tool, ["run", SHARED, "--fill", "rand", "--set", "q=1"], 2, err="'q'; there are 'm', 'n' and 'k'")
     expect(tool, ["run", SHARED, "--fill", "rand", "--set", "m"], 2, err="NAME=VALUE")
+    expect(tool, ["run", SHARED, "--set", "m", "10"], 2, out="", err="tilewright: --set m: expected NAME=VALUE, --set m=10\n")
     expect(tool, ["run", SHARED, "--fill", "rand", "--set", "m=1.5"], 2, err="i32")
     expect(tool, ["run", SHARED, "--fill", "rand", "--type", "T=f61"], 2, err="did you mean 'f")
     expect(tool, ["run", SHARED, "--fill", "rand", "--type", "T=i8"], 2, err="i8")

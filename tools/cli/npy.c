@@ -196,7 +196,7 @@ static int64_t array_bytes(const tw_array *a, int64_t limit)
 static size_t read_preamble(FILE *f, const char *path, char *why)
 {
     unsigned char b[12];
-    snprintf(why, WHY, "%s is no .npy file", path);
+    snprintf(why, WHY, "%s is not a .npy file", path);
     if (fread(b, 1, 8, f) != 8)
         return 0;
     if (memcmp(b, "PK\3\4", 4) == 0) /* as zip files begin */

@@ -163,6 +163,20 @@ static bool parts_file(const struct options *o, const struct command *c, const c
     return true;
 }
 
+/* Recognises `--set rows 10`: the value is separate from the NAME of an option that takes
+ * NAME=VALUE. */
+static bool parts_value(const struct options *o, const struct command *c, const char *const *at)
+{
+    const struct option_use *last = o->use_count > 0 ? &o->uses[o->use_count - 1] : NULL;
+    double number;
+    if (!last || !last->spec->value || strcmp(last->spec->value, "NAME=VALUE") != 0 ||
+        last->values[0] != at[-1] || strchr(at[-1], '=') || !parse_real(*at, &number))
+        return false;
+    usage_error(NULL, c, "--%s %s: expected NAME=VALUE, --%s %s=%s", last->spec->name, at[-1],
+                last->spec->name, at[-1], *at);
+    return true;
+}
+
 /* Recognises `--set rows=5 cols=100`: another NAME=VALUE after an option that takes a list of
  * them. */
 static bool continues_list(const struct options *o, const struct command *c, const char *const *at)
@@ -203,6 +217,7 @@ bool options_parse(struct options *o, const struct command *c, int argc, char **
                 return false;
         } else if (i > 0 && !only_words &&
                    (parts_file(o, c, (const char *const *)argv + i) ||
+                    parts_value(o, c, (const char *const *)argv + i) ||
                     continues_list(o, c, (const char *const *)argv + i))) {
             return false;
         } else {

@@ -38,7 +38,7 @@ static void head(const struct explain *x, const struct explain_row *r)
         print_text(stdout, "  chosen: %s\n", chosen);
     free(chosen);
     if (r->assumed)
-        print_text(stdout, "  (%s: not set, so taken to be that)\n", r->assumed);
+        print_text(stdout, "  (%s: not set, so assumed)\n", r->assumed);
     printf("  %s: %d multiprocessors at %s, %s, %s\n", g->name, g->multiprocessors,
            figure_unit(g->clock, "Hz").text, figure_unit(g->memory_bandwidth, "B/s").text,
            g->target);
