@@ -499,14 +499,14 @@ const struct command command_check = {
         "head names the target; with -v a line says which part sm_80 or sm_90 refused, and why.\n"
         "FILE may be a family: its kernels are compared with the first, then each is checked.\n"
         "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
-        "first: its kernel is simulated with the launch that --grid, --block and --arg say, and\n"
+        "first: its kernel is simulated with the launch that --grid, --block and --arg give, and\n"
         "watched in the same way.\n"
         "After `--` comes a CUDA program that nvcc built: it runs unchanged, without a GPU, with "
         "its\n"
         "arguments, its kernels on the simulator, and every launch, copy and free is watched. The\n"
         "status is 1 if something was found, and otherwise the program's own.\n"
-        "Silent when all is well (on a terminal: a line for each kernel); a line says of a kernel\n"
-        "that it has no `ensures`, was not run, or is undecided. Status 1: something was found, "
+        "Silent when all is well (on a terminal: a line for each kernel); a line says if a kernel\n"
+        "has no `ensures`, was not run, or is undecided. Status 1: something was found, "
         "or\n"
         "with --strict not looked at; 2: a kernel does not compile.",
     .options = check_options,

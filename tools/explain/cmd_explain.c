@@ -491,7 +491,7 @@ const struct command command_explain = {
         "If FILE is a family (docs/families.md), it explains the kernel that is chosen for the "
         "sizes.\n"
         "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
-        "first: --grid, --block and --arg say its launch, as for `run`.\n"
+        "first: --grid, --block and --arg give its launch, as for `run`.\n"
         "Without FILE it says what a GPU has, and its roofline. docs/explain.md explains the "
         "page,\n"
         "the table and each field of --json.",

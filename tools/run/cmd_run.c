@@ -562,8 +562,8 @@ static const struct option_spec run_options[] = {
     {.name = "time-limit",
      .values = 1,
      .value = "TIME",
-     .help = "ends the command, whatever it is doing, status 1; not on a GPU (default: it\n"
-             "takes as long as it takes)"},
+     .help = "ends the command, whatever it is doing, status 1; not on a GPU (default: no\n"
+             "limit)"},
     OPTION_IMPORT,
     OPTION_WATCH,
     OPTION_JSON,
@@ -614,7 +614,7 @@ const struct command command_run = {
         "or as\n"
         "predicted (docs/families.md); --tuned is not needed.\n"
         "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
-        "first: then --grid and --block say the launch, and --arg each argument. It runs on the\n"
+        "first: then --grid and --block give the launch, and --arg each argument. It runs on the\n"
         "simulator, or with --device cuda on the GPU. The arrays that the kernel changed are\n"
         "printed.\n"
         "After `--` comes a CUDA program that nvcc built: without a GPU, its kernels run on "
