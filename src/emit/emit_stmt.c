@@ -26,7 +26,7 @@ static struct facts unwrapped(struct emit *m, const struct expr *e)
 }
 
 /* Emits a value that a variable keeps. Unlike the sums of an index, it wraps. A sum just above the greatest number becomes one
- * just above the least, and no element has that index. to: the variable if it is assigned, since the next iteration may then add
+ * just above the least, and no element has that index. to: the variable if it is assigned, since a next iteration may then add
  * to it; NULL: it is declared. In a loop's step, the condition still holds of a counter that the step adds a constant to. */
 static struct thread_operand kept(struct emit *m, const struct expr *e, enum dtype t,
                                   const struct sym *to)
@@ -46,8 +46,8 @@ static struct thread_operand kept(struct emit *m, const struct expr *e, enum dty
         m->loop->in_body = false;
     const bool fits = facts_fit(&f, facts_type_of(t));
     o.value->leaves |= !fits;
-    o.value->wraps |=
-        f.least < INT32_MIN || f.greatest > (int64_t)INT32_MAX + NEAR || (to && o.value->leaves);
+    o.value->wraps |= f.least < INT32_MIN || f.greatest > (int64_t)INT32_MAX + NEAR ||
+                      (to && m->loop && o.value->leaves);
     return o;
 }
 
