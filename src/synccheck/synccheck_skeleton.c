@@ -319,14 +319,20 @@ static int open_loop(struct emitter *m, const struct expr *condition)
     return number;
 }
 
-static void push_around(struct emitter *m, int again, int out)
+/* Emits the body and the step of a loop, each after its label. */
+static void emit_iteration(struct emitter *m, const struct stmt *s, int body, int again, int out)
 {
     struct around loop = {.again = again,
                           .out = out,
                           .mask = current_mask(m),
                           .depth = (int)m->scopes.count,
                           .masks = (int)m->masks.count};
+    place(m, body);
     vec_push(m->k->arena, &m->loops, loop);
+    emit_scope(m, s->body);
+    m->loops.count--;
+    place(m, again);
+    emit_list(m, s->step);
 }
 
 /* Emits a loop whose threads all run it together. */
@@ -339,12 +345,7 @@ static void emit_uniform_loop(struct emitter *m, const struct stmt *s)
     emit(m, (struct sync_instr){.kind = I_HEAD, .loop = number, .loc = s->loc});
     if (s->condition && !s->is_do)
         emit_branch(m, s->condition, body, out);
-    place(m, body);
-    push_around(m, again, out);
-    emit_scope(m, s->body);
-    m->loops.count--;
-    place(m, again);
-    emit_list(m, s->step);
+    emit_iteration(m, s, body, again, out);
     if (s->is_do && s->condition)
         emit_branch(m, s->condition, head, out);
     else
@@ -370,12 +371,7 @@ static void emit_varying_loop(struct emitter *m, const struct stmt *s)
              (struct sync_instr){.kind = I_MASK, .slot = slot, .mask = slot, .expr = s->condition});
     }
     emit(m, (struct sync_instr){.kind = I_SKIP, .mask = slot, .target = out});
-    place(m, first);
-    push_around(m, again, out);
-    emit_scope(m, s->body);
-    m->loops.count--;
-    place(m, again);
-    emit_list(m, s->step);
+    emit_iteration(m, s, first, again, out);
     emit(m, (struct sync_instr){.kind = I_JUMP, .target = head});
     m->masks.count--;
     place(m, out);
