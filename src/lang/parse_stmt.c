@@ -272,6 +272,10 @@ static struct node *parse_if(struct parser *p)
         n->a = parse_header(p, "after `if`");
         n->body = parse_statement(p);
         n->loc = parse_range_from(p, first);
+        if (parse_at_word(p, "elif") && parse_peek_ahead(p, 1)->kind == TOK_LPAREN) {
+            parse_complain(p, parse_here(p), "`elif` is written `else if`");
+            continue;
+        }
         bool otherwise = parse_accept(p, TOK_ELSE);
         more = otherwise && parse_at(p, TOK_IF);
         if (otherwise && !more)
