@@ -194,6 +194,8 @@ def test_misspelt(tool):
     expect(tool, ["chekc", SHARED], 2, err="did you mean 'check'")
     expect(tool, ["frobnicate"], 2, err="tilewright help")
     expect(tool, ["run", SHARED, "--verfy"], 2, out="", err="did you mean --verify")
+    expect(tool, ["run", SHARED, "--rows=1"], 2, out="", err="a parameter of a kernel: --set rows=")
+    expect(tool, ["run", SHARED, "--rows-of-a"], 2, out="", err="unknown option --rows-of-a\n")
     expect(tool, ["run", SHARED, "--sed=1"], 2, err="did you mean --se")
     expect(tool, ["run", SHARED, "--seed"], 2, err="needs")
     expect(tool, ["run", SHARED, "--seed", "x"], 2, err="integer")

@@ -69,6 +69,8 @@ static void unknown_option(const struct command *c, const char *word, size_t len
         usage_error(NULL, c, "--%s is for %s", bare, others);
     else if (near)
         usage_error(NULL, c, "unknown option %s; did you mean --%s?", name, near);
+    else if (spec_by_name(c->options, "set", 3) && !strchr(bare, '-'))
+        usage_error(NULL, c, "unknown option %s; a parameter of a kernel: --set %s=…", name, bare);
     else
         usage_error(NULL, c, "unknown option %s", name);
     free(others);
