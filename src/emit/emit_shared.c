@@ -1,5 +1,6 @@
-/* Parts of shared tiles, as tensor copies and products of warpgroups take them. The last two axes are a matrix; axes before them count matrices. A swizzled matrix lies in panels of 128 bytes
- * a row, one after the other; in each row the pieces of 16 bytes are exchanged: piece p of row r is at p ^ (r % 8). */
+/* Parts of shared tiles, as tensor copies and products of warpgroups take them. The last two axes are a matrix; axes before them
+ * count matrices. A swizzled matrix lies in panels of 128 bytes a row, one after the other; in each row the pieces of 16 bytes are
+ * exchanged: piece p of row r is at p ^ (r % 8). */
 #include "emit/emit_own.h"
 #include "plan/plan_layouts.h"
 

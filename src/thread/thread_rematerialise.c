@@ -7,14 +7,15 @@
  *                                                %row = div %again, 4
  *
  * A loop counts if no loop in it does, and if it has many values in groups or passes many. One around others that passes many
- * counts in their place if a thread may have all registers, because what is computed again in it is computed in each iteration. A new part of the function begins at
- * its end, and at the beginning of a loop around it, whose next iteration comes after it. */
+ * counts in their place if one block takes all registers anyway, because what is computed again in it is computed in each
+ * iteration. A new part of the function begins at its end, and at the beginning of a loop around it, whose next iteration comes
+ * after it. */
 #include "target/targets.h"
 #include "thread/thread_build.h"
 
 enum { LEAST_VALUES = 200, WEIGHT_PASSED = 8, MOST_OPERATIONS = 32 };
 
-struct value_info {
+struct repeat_info {
     const struct thread_operation *definition; /* that may be repeated; NULL: it may not */
     struct thread_value *here;                 /* the latest computation */
     uint32_t part;                             /* of the latest computation */
@@ -27,14 +28,14 @@ enum loops { LOOPS_NONE, LOOPS_INSIDE, LOOPS_COUNTS };
 
 /* The info of a value before a region changed it, for the end of the region. */
 struct change {
-    struct value_info *info, before;
+    struct repeat_info *info, before;
 };
 
 struct remaking {
     struct thread_builder build;
-    struct value_info *info; /* by number of a value */
-    uint32_t count;          /* of these */
-    VEC(uint32_t) copied;    /* by number less that count: the number of the value that it is */
+    struct repeat_info *info; /* by number of a value */
+    uint32_t count;           /* of these */
+    VEC(uint32_t) copied;     /* by number less that count: the number of the value that it is */
     VEC(enum loops) branches;
     VEC(struct change) changes;
     size_t next_branch;
@@ -126,12 +127,12 @@ static bool note_region(struct remaking *g, const struct thread_region *r, size_
     return any;
 }
 
-static struct value_info *info_of(const struct remaking *g, const struct thread_value *v)
+static struct repeat_info *info_of(const struct remaking *g, const struct thread_value *v)
 {
     return &g->info[v->number < g->count ? v->number : g->copied.data[v->number - g->count]];
 }
 
-static bool is_live(const struct remaking *g, const struct value_info *info)
+static bool is_live(const struct remaking *g, const struct repeat_info *info)
 {
     return info->stays || info->part == g->part || (!info->definition && info->last > g->at);
 }
@@ -140,7 +141,7 @@ static bool is_live(const struct remaking *g, const struct value_info *info)
 static struct thread_value *here(struct remaking *g, const struct thread_value *v)
 {
     enum { MOST_OPERANDS = 3 };
-    struct value_info *info = info_of(g, v);
+    struct repeat_info *info = info_of(g, v);
     const struct thread_operation *op = info->definition;
     struct thread_operand o[MOST_OPERANDS];
     if (is_live(g, info) || !op)
@@ -149,7 +150,7 @@ static struct thread_value *here(struct remaking *g, const struct thread_value *
         o[i] = op->operands.data[i];
         if (!o[i].value)
             continue;
-        const struct value_info *from = info_of(g, o[i].value);
+        const struct repeat_info *from = info_of(g, o[i].value);
         o[i].value = here(g, o[i].value);
         info->stays |= !is_live(g, from);
     }
@@ -214,7 +215,7 @@ void thread_rematerialise(struct arena *a, struct thread_function *f)
 {
     struct remaking g = {.build = {.arena = a, .function = f}, .count = f->values};
     size_t values = 0;
-    g.info = arena_array(a, struct value_info, g.count + 1);
+    g.info = arena_array(a, struct repeat_info, g.count + 1);
     g.may_keep = f->threads * (GPU_THREAD_REGISTERS + 1) >= GPU_REGISTERS;
     if (!note_region(&g, f->body, &values))
         return;

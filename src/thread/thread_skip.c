@@ -40,12 +40,6 @@ struct skipping {
     struct thread_operand ordered[2]; /* least and greatest sum of the latest side that is tested */
 };
 
-static bool same_operand(const struct thread_operand *x, const struct thread_operand *y)
-{
-    return x->kind == y->kind && x->value == y->value &&
-           (x->kind != THREAD_INTEGER || x->integer == y->integer);
-}
-
 /* Returns the operation that gives the operand; NULL: it is an argument, a constant, a result of control, or new. */
 static const struct thread_operation *definition(const struct skipping *g,
                                                  const struct thread_operand *o)
@@ -97,8 +91,8 @@ static bool add_condition(struct skipping *g, const struct thread_operand *o)
         const bool alike = t.like ? known->like && known->like->op == t.like->op &&
                                         known->like->types[0] == t.like->types[0]
                                   : !known->like;
-        if (alike && same_operand(&known->a.base, &t.a.base) &&
-            (!t.like || same_operand(&known->b.base, &t.b.base))) {
+        if (alike && thread_same_operand(&known->a.base, &t.a.base) &&
+            (!t.like || thread_same_operand(&known->b.base, &t.b.base))) {
             widen(&known->a, &t.a);
             widen(&known->b, &t.b);
             return true;
@@ -122,8 +116,8 @@ static struct thread_operand both(struct skipping *g, struct thread_operand x,
 static struct thread_operand add_order(struct skipping *g, struct thread_operand all,
                                        const struct side *s, enum dtype t)
 {
-    const bool known =
-        same_operand(&g->ordered[0], &s->least) && same_operand(&g->ordered[1], &s->greatest);
+    const bool known = thread_same_operand(&g->ordered[0], &s->least) &&
+                       thread_same_operand(&g->ordered[1], &s->greatest);
     if (s->from == s->to || known)
         return all;
     g->ordered[0] = s->least;
