@@ -8,25 +8,30 @@ static _Thread_local struct driver_stream *thread_stream; /* NULL: not used so f
 static struct driver_stream *free_lanes[64];
 static int free_lane_count;
 
-/* Returns a stream that exists from the start; it takes part in the order from its first use on. */
-static struct driver_stream *in_order(struct driver_stream *s)
+/* Returns the default stream; NULL: no memory. It takes part in the order from the first use of any stream on. */
+static struct driver_stream *in_order(void)
 {
-    if (s->slot < 0)
-        driver_order_stream(s);
-    return s;
+    return default_stream.slot >= 0 || driver_order_stream(&default_stream) ? &default_stream
+                                                                            : NULL;
+}
+
+/* Returns a new stream of the driver's own; NULL: no memory. */
+static struct driver_stream *new_stream(struct driver_stream as)
+{
+    struct driver_stream *s = in_order() ? malloc(sizeof *s) : NULL;
+    if (s)
+        *s = as;
+    if (!s || driver_order_stream(s))
+        return s;
+    free(s);
+    return NULL;
 }
 
 /* Returns the thread's own default stream; NULL: no memory. It outlives the thread. */
 static struct driver_stream *of_thread(void)
 {
-    if (thread_stream)
-        return thread_stream;
-    thread_stream = calloc(1, sizeof *thread_stream);
     if (!thread_stream)
-        return NULL;
-    thread_stream->number = -1;
-    in_order(&default_stream);
-    driver_order_stream(thread_stream);
+        thread_stream = new_stream((struct driver_stream){.number = -1});
     return thread_stream;
 }
 
@@ -34,7 +39,7 @@ struct driver_stream *driver_stream_of(void *handle)
 {
     enum { LEGACY = 1, PER_THREAD = 2 }; /* CU_STREAM_LEGACY, CU_STREAM_PER_THREAD */
     if ((uintptr_t)handle <= LEGACY)
-        return in_order(&default_stream);
+        return in_order();
     if ((uintptr_t)handle == PER_THREAD)
         return of_thread();
     return driver_object(handle, DRIVER_STREAM);
@@ -51,13 +56,7 @@ struct driver_stream *driver_lane_take(void)
         free_lanes[i] = free_lanes[--free_lane_count];
         return lane;
     }
-    struct driver_stream *lane = calloc(1, sizeof *lane);
-    if (!lane)
-        return NULL;
-    lane->flags = DRIVER_NON_BLOCKING;
-    in_order(&default_stream);
-    driver_order_stream(lane);
-    return lane;
+    return new_stream((struct driver_stream){.flags = DRIVER_NON_BLOCKING});
 }
 
 struct driver_stream *driver_lane_after(const struct driver_clock *c)

@@ -58,18 +58,19 @@ void driver_moments_free(struct driver_moments *m)
         free(m->at[i].times);
 }
 
-void driver_order_stream(struct driver_stream *s)
+bool driver_order_stream(struct driver_stream *s)
 {
     if (driver_order.count == driver_order.room) {
         int room = driver_order.room ? 2 * driver_order.room : 16;
         void *slots = realloc(driver_order.slots, (size_t)room * sizeof *driver_order.slots);
         if (!slots)
-            return;
+            return false;
         driver_order.slots = slots;
         driver_order.room = room;
     }
     s->slot = driver_order.count;
     driver_order.slots[driver_order.count++] = (struct driver_slot){.stream = s};
+    return true;
 }
 
 void driver_order_forget(struct driver_stream *s)

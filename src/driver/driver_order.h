@@ -39,8 +39,9 @@ struct driver_stream {
     int waits;                      /* calls that wait for a value in it (driver_value.c) */
     bool destroyed;                 /* by the program, while a call waits */
 };
-/* Gives a new stream its slot, and forgets a stream that is destroyed. */
-void driver_order_stream(struct driver_stream *s);
+/* Gives a new stream its slot. Returns false if there is no memory. */
+bool driver_order_stream(struct driver_stream *s);
+/* Forgets a stream that is destroyed. */
 void driver_order_forget(struct driver_stream *s);
 /* Returns the stream of a slot; NULL: it was destroyed. */
 struct driver_stream *driver_order_stream_at(int slot);

@@ -18,8 +18,10 @@ int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
     if (!s)
         return DRIVER_OUT_OF_MEMORY;
     *s = (struct driver_stream){.number = ++streams, .flags = flags, .priority = priority};
-    driver_stream_of(NULL); /* is in order, too */
-    driver_order_stream(s);
+    if (!driver_stream_of(NULL) || !driver_order_stream(s)) { /* the default stream comes first */
+        driver_delete(s);
+        return DRIVER_OUT_OF_MEMORY;
+    }
     driver_trace("stream %d", s->number);
     *stream = s;
     return DRIVER_SUCCESS;
