@@ -53,7 +53,7 @@ static struct side side_of(const struct skipping *g, const struct thread_operand
     const struct thread_operation *sum = definition(g, o);
     if (sum && sum->op == THREAD_ADD && sum->types[0] == t &&
         sum->operands.data[1].kind == THREAD_INTEGER) {
-        const int64_t more = sum->operands.data[1].integer;
+        const int64_t more = dtype_wrap(t, sum->operands.data[1].integer);
         return (struct side){sum->operands.data[0], *o, *o, more, more};
     }
     return (struct side){.base = *o, .least = *o, .greatest = *o};
