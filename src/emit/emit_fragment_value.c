@@ -15,8 +15,7 @@ bool emit_fragment_is_uniform(const struct fragment *f)
 {
     bool same = !f->groups;
     for (int32_t r = 1; same && r < f->count; r++)
-        same = f->v[r].o.kind == f->v[0].o.kind && f->v[r].o.value == f->v[0].o.value &&
-               f->v[r].o.integer == f->v[0].o.integer && f->v[r].o.real == f->v[0].o.real;
+        same = thread_same_operand(&f->v[r].o, &f->v[0].o);
     return same;
 }
 
