@@ -37,17 +37,18 @@ int64_t launch_view_reach(const tw_launch *l, const struct sym *view)
     if (!launch_view(l, view, &sizes))
         return INT64_MIN;
     int64_t first = sizes.offset;
-    bool fits = !__builtin_add_overflow(first, 1, &end), empty = false;
+    bool fits = !__builtin_add_overflow(first, 1, &end);
     for (int i = view->type.rank - 1; i >= 0; i--) {
         const int64_t stride = view->strides[i] ? sizes.stride[i] : row_major;
         int64_t *limit = stride < 0 ? &first : &end;
-        empty |= sizes.extent[i] <= 0;
+        if (sizes.extent[i] <= 0)
+            return 0;
         fits &=
             !__builtin_mul_overflow(sizes.extent[i] - 1, stride, &step) &&
             !__builtin_add_overflow(*limit, step, limit) &&
             (view->strides[i] || !__builtin_mul_overflow(row_major, sizes.extent[i], &row_major));
     }
-    return empty ? 0 : !fits ? INT64_MIN : first < 0 ? first : end;
+    return !fits ? INT64_MIN : first < 0 ? first : end;
 }
 
 int64_t launch_array_bytes(const tw_launch *l, int param)
