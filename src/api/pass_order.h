@@ -7,7 +7,7 @@
 enum pass_kernels { EVERY_KERNEL, WITHOUT_ROLES };
 
 struct pass {
-    enum pass_kernels kernels; /* of others it keeps everything as it is: it does not run */
+    enum pass_kernels kernels; /* it does not run on others */
     const char *name;          /* as in `show --after NAME` */
     void (*run)(struct pass_context *c);
     const char *summary;

@@ -106,7 +106,7 @@ static int report_leaks(void *user)
     return DRIVER_SUCCESS;
 }
 
-/* Called at the end of the process: leaks, and how many launches ran. */
+/* Writes the leaks and the number of launches, at the end of the process. */
 static void report_exit(void)
 {
     FILE *out = driver.settings.findings;

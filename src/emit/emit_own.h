@@ -85,7 +85,7 @@ struct position {
     struct scalar warp;  /* within the replica, u32 */
     struct scalar group; /* warpgroup within the replica, u32 */
     struct scalar lane;
-    struct scalar number;  /* of the thread in its block, u32; if tiles have layouts of the plan */
+    struct scalar number;  /* of the thread in its block or role, u32; if tiles have layouts */
     struct scalar replica; /* u32 */
     struct scalar
         scratch; /* u32: where the replica's scratch begins after the first one's, in EMIT_SCRATCH_ALIGNMENT bytes */
@@ -168,7 +168,7 @@ struct emit {
     struct number_map assigned;  /* symbols that statements assign to, once knows_assigned */
     bool knows_assigned;
     struct number_map index_tiles; /* sym → struct index_tile of emit_fragment_index.c, or NULL */
-    struct number_map apart;       /* group → its values of emit_take_apart, of emit_tile.c */
+    struct number_map apart;       /* group → its values of emit_take_apart */
 
     struct number_map sums; /* sym of a register tile to which products add */
     VEC(struct map_param) map_list;

@@ -191,7 +191,7 @@ static void report_cycle(struct importer *im, const struct file *first, const st
     diag_note(im->diag, at, "move what both need into a file of its own");
 }
 
-/* import.c: returns the file that a text names, as an import is found. NULL: reported. */
+/* Returns the file that a text names, as an import is found. NULL: reported. */
 static const char *find_named_file(struct arena *a, struct diag *d, const struct source *source,
                                    const struct lang_search *search, const char *file,
                                    struct loc at)

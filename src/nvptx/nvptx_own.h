@@ -110,7 +110,6 @@ struct ptx_operand nvptx_scalar(struct nvptx *n, const struct thread_operand *o,
 /* Returns word `i` of an operand of a group's operation; a scalar or a constant fills it. */
 struct ptx_operand nvptx_word(struct nvptx *n, const struct thread_operand *o, enum dtype t,
                               uint16_t i);
-/* Returns the words of a value or a constant, as an instruction takes them: one register, or {…}. */
 /* Returns the registers of a value; they are made when it is first asked for. */
 const struct nvptx_registers *nvptx_registers_of(struct nvptx *n, const struct thread_value *v);
 /* Returns `count` elements of an operand as scalars; those of a scalar or a constant are all the same. */

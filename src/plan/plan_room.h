@@ -50,7 +50,8 @@ void plan_room_take(struct room *r, int64_t at, int64_t bytes);
 void plan_room_done(struct room *r, int64_t at);
 /* Makes the stretches that threads may be reading dead tiles, which were used now. */
 void plan_room_bury(struct room *r);
-/* Returns whether threads may be reading bytes of a stretch from number `first` on that was taken after that number of barriers. */
+/* Returns whether threads may be reading bytes that a loop wrote before its first barrier. first, barriers: the number of
+ * stretches and of barriers before the loop */
 bool plan_room_meets(const struct room *r, size_t first, int64_t barriers);
 /* Returns whether threads may be reading a stretch. */
 bool plan_room_is_read(const struct room *r);

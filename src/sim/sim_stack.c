@@ -34,7 +34,7 @@ static bool alloca_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t m
 {
     struct sim_frame *f = w->frame;
     const uint64_t to = (uint64_t)op->imm;
-    assert(to && !(to & (to - 1))); /* the parser checks it */
+    assert(to && !(to & (to - 1))); /* sim_choose_stack refuses others */
     keep_tops(f);
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);

@@ -5,8 +5,8 @@
  *   predict.c      the choice among measured variants (predict.h)
  *   ship.c         the variants that a build ships (ship.h)
  *   store.c        results in an SQLite file; sqlite.c: that library, found at run time */
-#ifndef TW_TUNE_MODEL_H
-#define TW_TUNE_MODEL_H
+#ifndef TW_STORE_MODEL_H
+#define TW_STORE_MODEL_H
 
 #include "base/diag.h"
 #include "base/text.h"

@@ -1,8 +1,8 @@
 /* The choice among variants from times that were measured at other sizes.
  *
  * A pure function of numbers: no devices, no kernels, no memory. */
-#ifndef TW_TUNE_PREDICT_H
-#define TW_TUNE_PREDICT_H
+#ifndef TW_STORE_PREDICT_H
+#define TW_STORE_PREDICT_H
 
 #include <stdbool.h>
 #include <stdint.h>

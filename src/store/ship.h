@@ -3,8 +3,8 @@
  * Pure functions of numbers, as predict.h. A *point* has sizes and the order of the shipped
  * variants there. A launch of the built program takes the order of the nearest point, so a build
  * adds points until the nearest one has the right winner. */
-#ifndef TW_TUNE_SHIP_H
-#define TW_TUNE_SHIP_H
+#ifndef TW_STORE_SHIP_H
+#define TW_STORE_SHIP_H
 
 #include "base/arena.h"
 #include "store/predict.h"
